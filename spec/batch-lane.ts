@@ -1,4 +1,4 @@
-import type { Protocol, Step, Watches } from './explore';
+import { accident, ordinary, type Protocol, type Step, type Watches } from './explore';
 
 /** What batches rely on: the test takes each away and sees what breaks. */
 export type BatchRule =
@@ -375,14 +375,6 @@ function withRun(state: BatchState, number: number, run: Run): BatchState {
 
 function faulty(state: BatchState): BatchState {
   return { ...state, faultsLeft: state.faultsLeft - 1 };
-}
-
-function ordinary(name: string, next: BatchState): Step<BatchState> {
-  return { name, isOrdinary: true, next };
-}
-
-function accident(name: string, next: BatchState): Step<BatchState> {
-  return { name, isOrdinary: false, next };
 }
 
 function keyOf({ deliveries, lane, batches, runs, faultsLeft }: BatchState): string {

@@ -6,6 +6,14 @@ export interface Step<State> {
   readonly next: State;
 }
 
+export function ordinary<State>(name: string, next: State): Step<State> {
+  return { name, isOrdinary: true, next };
+}
+
+export function accident<State>(name: string, next: State): Step<State> {
+  return { name, isOrdinary: false, next };
+}
+
 export interface Taken<State> {
   readonly before: State;
   readonly after: State;

@@ -1,4 +1,4 @@
-import type { Step } from './explore';
+import { accident, ordinary, type Step } from './explore';
 import {
   IDLE,
   isOwnerOf,
@@ -14,14 +14,6 @@ import {
   withRun,
 } from './lane-state';
 import type { End } from './one-job-state';
-
-export function ordinary(name: string, next: LaneState): Step<LaneState> {
-  return { name, isOrdinary: true, next };
-}
-
-export function accident(name: string, next: LaneState): Step<LaneState> {
-  return { name, isOrdinary: false, next };
-}
 
 const SCRIPTS: Partial<Record<Place, Script['kind']>> = {
   over: 'END',

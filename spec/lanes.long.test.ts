@@ -2,6 +2,7 @@ import { visit } from './explore';
 import type { LaneBounds } from './lane-state';
 import { orderedLane } from './ordered-lane';
 import { parkingLane } from './parking-lane';
+import { type ReshardingBounds, reshardedLane } from './resharded-lane';
 
 const TWO: LaneBounds = { deliveries: 2, attempts: 1, faults: 1, accidents: 'none', record: 'with the end' };
 
@@ -47,4 +48,15 @@ it('a lane where deliveries are parked relies on this: what has a job gets no en
   const without = 'what has a job gets no entry';
   const { violations } = visit(`parking lane, without this: ${without}`, parkingLane({ bounds, without }));
   expect(Object.keys(violations)).toContain('a delivery that has both');
+});
+
+it.each<[string, Partial<ReshardingBounds>]>([
+  ['three workers and a fault', { deliveries: 1, workers: 3 }],
+  ['two deliveries and a fault', {}],
+])('a lane keeps the order and loses nothing while queues are split again, with %s', (name, more) => {
+  const bounds = { deliveries: 2, workers: 2, attempts: 1, faults: 1, ownJobs: false, ...more };
+  const { sightings, violations } = visit(`resharded lane, ${name}`, reshardedLane({ bounds }));
+  expect(violations).toEqual({});
+  expect(sightings.has('two that move it towards each other')).toBe(true);
+  expect(sightings.has('all ended')).toBe(true);
 });

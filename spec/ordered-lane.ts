@@ -1,4 +1,4 @@
-import type { Protocol, Step, Watches } from './explore';
+import { accident, ordinary, type Protocol, type Step, type Watches } from './explore';
 import {
   type AttemptRule,
   areAllIdle,
@@ -17,7 +17,7 @@ import {
   withDelivery,
   withoutEntry,
 } from './lane-state';
-import { accident, ordinary, runSteps, takeSteps, worldSteps } from './lane-steps';
+import { runSteps, takeSteps, worldSteps } from './lane-steps';
 
 /** What the order relies on: the test takes each away and sees what breaks. */
 export type OrderRule =

@@ -1,4 +1,4 @@
-import type { Protocol, Step, Watches } from './explore';
+import { accident, ordinary, type Protocol, type Step, type Watches } from './explore';
 import {
   type AttemptRule,
   areAllIdle,
@@ -20,7 +20,7 @@ import {
   withoutEntry,
   withRun,
 } from './lane-state';
-import { accident, ordinary, runSteps, takeSteps, worldSteps } from './lane-steps';
+import { runSteps, takeSteps, worldSteps } from './lane-steps';
 
 /** What parking relies on: the test takes each away and sees what breaks. */
 export type ParkingRule =

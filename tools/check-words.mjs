@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * Part of `npm run lint`: pages that use a word which docs/style.md replaces, or begin a sentence with a clause as its subject,
- * and pages of docs/ with a row of a table that no terminal shows in one line. Sources of the portal are pages too: its texts
- * stand in them.
+ * pages of docs/ with a row of a table that no terminal shows in one line, and comments in commands to paste. Sources of the portal
+ * are pages too: its texts stand in them.
  * `--page FILE` looks at that one alone.
  */
 import { execFileSync } from 'node:child_process';
@@ -18,6 +18,11 @@ const PORTAL = 'apps/portal/src/*.ts*';
 const CLAUSE = /(?<=^|[.:] |\*\*)(?:What|Whatever|Who|Whoever|Whose) [^.?:|]*\.(?= |$)/gm;
 /** For columns of a terminal. Longer texts are a list: a table of them is drawn over several lines, and nobody can read it. */
 const WIDEST_ROW = 160;
+/** Lists of commands, each with what it is for, of which a developer types one. */
+const LISTS = ['docs/benchmarks.md', 'docs/reliability.md', 'e2e/faults/README.md'];
+const COMMANDS = /^ *```(?:sh|bash)\n([^]*?)^ *```$/gm;
+/** Programs that commands write into a file. */
+const HERE_DOCUMENT = /<<'?(\w+)'?\n[^]*?^\1$/gm;
 const CODE = /^ *```[^]*?^ *```$|`[^`\n]*`/gm;
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
@@ -52,6 +57,7 @@ function faultsIn(page) {
   // In sources, texts stand between backticks.
   const text = /\.tsx?$/.test(page) ? whole : whole.replace(CODE, (code) => code.replace(/[^\n]/g, ' '));
   const found = [...findWords(text), ...(page.endsWith('.md') ? findClauses(text) : [])];
+  if (!LISTS.includes(page)) found.push(...findComments(whole));
   if (page.startsWith('docs/') || page === values.page) found.push(...findWideRows(text));
   return found.map(({ line, fault }) => `${page}:${line}: ${fault}`);
 }
@@ -75,6 +81,24 @@ function findWideRows(text) {
       { line: index + 1, fault: `a row of a table has ${row.length} columns, more than ${WIDEST_ROW}` },
     ];
   });
+}
+
+/**
+ * At the prompt of zsh, which is what macOS opens, `#` begins no comment: the rest of the line are arguments.
+ * @param {string} whole
+ */
+function findComments(whole) {
+  const commands = [...whole.matchAll(COMMANDS)].map(({ 0: block, index }) => {
+    const kept = block.replace(HERE_DOCUMENT, (text) => text.replace(/[^\n]/g, ' '));
+    return { first: whole.slice(0, index).split('\n').length, lines: kept.split('\n') };
+  });
+  return commands.flatMap(({ first, lines }) =>
+    lines.flatMap((line, index) =>
+      /(?:^| )#(?: |$)/.test(line)
+        ? [{ line: first + index, fault: 'a comment in commands to paste: zsh takes it for arguments' }]
+        : [],
+    ),
+  );
 }
 
 /** @param {string} text @returns with the line where the paragraph begins */

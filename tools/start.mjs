@@ -24,7 +24,7 @@ import { say } from './say.mjs';
 import { buildPortal, buildPrograms, watchSources } from './setup/build.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { setUpForStart } from './setup/set-up.mjs';
-import { isGiven } from './start/environment.mjs';
+import { isGiven, keepShellVariables } from './start/environment.mjs';
 import { createPortalLink, printWelcome } from './start/print-welcome.mjs';
 import { startStack } from './start/start-stack.mjs';
 
@@ -101,7 +101,8 @@ async function serve({ watch: isWatching = false, history: hasHistory = false })
   const environment = process.env;
   const dataFolder = resolve(projectFolder, environment['DATA_DIR'] || '.data');
   const stack = await startStack({ environment, dataFolder, group, signal, isWatching, hasHistory });
-  printWelcome(stack, await createPortalLink({ ...stack, signal }));
+  const variables = await keepShellVariables(dataFolder, stack);
+  printWelcome(stack, await createPortalLink({ ...stack, signal }), variables);
   if (isWatching) watchSources(group);
   await untilStopped();
 }

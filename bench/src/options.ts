@@ -20,7 +20,7 @@ export const OPTIONS = `  --short             a short run, whose figures are onl
 Of path:
 
   --scenes NAME,…     further cases, beside the plain one: retry, bodies, rate-limited, strict, filtered, own-types, pushed,
-                      batch, transformed, confirmed-1, confirmed-10, confirmed-100, fan-out; or all
+                      batch, transformed, confirmed-N and durable-N with N of paced, 1, 10 and 100, fan-out; or all
   --receivers         slow receivers: all scenes that have aims
   --receiver-ms N,…   how long receivers take; with --webhooks and --busy each combination is a scene
   --webhooks N,…      how many webhooks the events are spread over

@@ -46,6 +46,10 @@ export class Reader {
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-reader-'));
     await mkdir(join(folder, '.data'));
     await writeFile(join(folder, '.data', 'api-key'), apiKey);
+    // As `npm start` writes it.
+    const variables = `HOOKFERRY_URL=${stack.client.baseUrl} HOOKFERRY_API_KEY=${apiKey}`;
+    const path = `PATH='${ROOT}/node_modules/.bin':"$PATH"`;
+    await writeFile(join(folder, '.data', 'env'), `export ${variables} ${path}\n`);
     for (const name of ['node_modules', 'examples', 'clients'])
       await symlink(join(ROOT, name), join(folder, name));
     return new Reader(stack, new Terminal(folder), apiKey, await findClosedPort(), folder);

@@ -21,9 +21,10 @@ describe('the README', () => {
 
   it('leads to a verified delivery by what can be pasted from it', async () => {
     const { terminal } = reader;
-    const [start, compose, type, register, receive, publish, look, cleanUp, ...rest] = blocks;
+    const [start, compose, type, register, receive, publish, look, cleanUp, tests, ...rest] = blocks;
     expect(start).toMatch(/^npm start/m);
     expect(compose).toMatch(/^docker compose /m);
+    expect(tests).toBe('npm test');
     expect(rest).toEqual([]);
 
     expect(await terminal.paste(type)).toContain('"name":"order.created"');

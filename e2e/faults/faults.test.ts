@@ -14,3 +14,28 @@ it(
   },
   WITHIN_MS + 10_000,
 );
+
+it.each(['confirmed', 'durable'])(
+  'keeps them as well where a 202 is %s',
+  async (mode) => {
+    const kinds = 'worker-kill,api-kill,redis-outage-1s';
+    const { seed, findings, rows } = await runSuite(['short', '--kinds', kinds, '--mode', mode], WITHIN_MS);
+    expect({ seed, findings }).toEqual({ seed, findings: [] });
+    const ran = rows.filter(({ acknowledged }) => acknowledged > 0).map(({ fault }) => fault);
+    expect(ran.sort()).toEqual(
+      kinds
+        .split(',')
+        .map((kind) => `${kind}-${mode}`)
+        .sort(),
+    );
+  },
+  WITHIN_MS + 10_000,
+);
+
+it('says why a fault can not be had in a mode', async () => {
+  const { rows, messages } = await runSuite(['redis-gone', 'restore-drill-confirmed']);
+  expect(rows).toEqual([]);
+  expect(messages).toMatch(
+    /LEFT OUT: redis-gone: .*\n[^]*LEFT OUT: restore-drill-confirmed: a replica follows/,
+  );
+});

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { startBusyProcesses } from '@hookferry/core/testing/busy-processes';
 import { faultKinds } from './fault-kinds';
 import { keepLedgers } from './keep-ledgers';
+import { describedModes, parseMode } from './mode';
 import { printRows } from './print-rows';
 import { Random } from './random';
 import { REPOSITORY } from './repository';
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
       schedule: { type: 'string' },
       kinds: { type: 'string' },
       history: { type: 'string' },
+      mode: { type: 'string' },
       minutes: { type: 'string' },
       busy: { type: 'string', default: '0' },
       build: { type: 'string', default: REPOSITORY },
@@ -44,6 +46,7 @@ async function main(): Promise<void> {
   const isWanted = values.kinds === undefined ? () => true : toFilter(values.kinds);
   const setting = {
     historyMoveAfterMs,
+    mode: values.mode === undefined ? undefined : parseMode(values.mode),
     isWanted,
     minutes: values.minutes === undefined ? undefined : toNumber('--minutes', values.minutes),
     build: resolve(values.build),
@@ -69,6 +72,7 @@ async function main(): Promise<void> {
     // After each run, so that a long suite that is broken off leaves what it has found.
     if (values.json !== undefined) await writeJson(values.json, seed, results);
   }
+  if (values.json !== undefined && results.length === 0) await writeJson(values.json, seed, results);
   for (const each of busy) each.kill('SIGKILL');
   process.stdout.write(`\nseed ${seed}\n\n${printRows([...summarize(results, names), totalOf(results)])}\n`);
   if (results.some(({ findings }) => findings.length > 0)) process.exitCode = 1;
@@ -154,11 +158,14 @@ function toFilter(text: string): (name: string) => boolean {
 
 function usage(): string {
   return [
-    'npm run faults -- [FAULT … | quick | full | soak] [--runs N] [--minutes N] [--seed N] [--schedule FAULT:SEED,…] [--kinds NAME*,…] [--history MS] [--busy N] [--json FILE] [--build DIR] [--ledgers DIR]',
+    'npm run faults -- [FAULT … | quick | full | soak] [--runs N] [--minutes N] [--seed N] [--schedule FAULT:SEED,…] [--kinds NAME*,…] [--history MS] [--mode MODE] [--busy N] [--json FILE] [--build DIR] [--ledgers DIR]',
     '',
     ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     ...[...scenarios, ...measurements].map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     `  ${'bursts'.padEnd(20)} nothing is broken: more events come at once than the rate limits allow`,
+    '',
+    'Each of them in a MODE, by --mode or as FAULT-MODE, where nothing acknowledged may be lost, whatever Redis loses:',
+    ...Object.entries(describedModes).map(([mode, what]) => `  ${mode.padEnd(20)} before a 202, ${what}`),
     '',
   ].join('\n');
 }

@@ -45,8 +45,8 @@ export interface PublisherOptions {
   readonly acknowledged: AcknowledgedFile;
   readonly rates: Rates;
   readonly random: Random;
-  /** Whether nothing may depend on Redis alone: no event is pushed onto the queue, and none relies on an Idempotency-Key. */
-  readonly isDurable: boolean;
+  /** Whether some events may rely on Redis alone: those pushed onto the queue, and those with an Idempotency-Key. */
+  readonly mayRelyOnRedis: boolean;
   /** How many events of the volume have arrived. */
   readonly countVolumeArrived: () => number;
 }
@@ -143,7 +143,7 @@ export class Publisher {
     const batchSize = type === VOLUME_TYPE ? VOLUME_BATCH : BATCH_SIZE;
     const isRepeated = this.#underWay.size < MOST_REPEATED_AT_ONCE;
     if (chance < (type === VOLUME_TYPE ? VOLUME_BATCH_SHARE : 0.05)) {
-      const isOwnId = random.next() < 0.5 || this.options.isDurable;
+      const isOwnId = random.next() < 0.5 || !this.options.mayRelyOnRedis;
       const batch = this.#build(type, batchSize, isOwnId);
       const key = batch[0]?.id === undefined ? `batch-${this.#count}` : undefined;
       const send = () => publishBatch(this.#nextTarget(), batch, key);
@@ -153,7 +153,7 @@ export class Publisher {
     const isOwnId = random.next() < 0.5 && isRepeated;
     const [event] = this.#build(type, 1, isOwnId);
     if (event === undefined) return 0;
-    const isPushed = chance < 0.25 && !this.options.isDurable;
+    const isPushed = chance < 0.25 && this.options.mayRelyOnRedis;
     const send = isPushed ? () => producer.publish(event) : () => publishOne(this.#nextTarget(), event);
     this.#track(isOwnId ? this.#repeat([event], send) : this.#once([event], send));
     return 1;

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { BULK_TYPE, type EndpointSpec } from './endpoints';
 import type { InjectedFault } from './ledger';
+import { nameIn } from './mode';
 import { Progress } from './progress';
 import type { RunResult } from './run-result';
 import { type Patience, type RunSetting, runService } from './run-service';
@@ -30,7 +31,7 @@ export async function runBursts({ bursts, ...options }: BurstsRunOptions): Promi
   const progress = new Progress(BURSTS);
   return await runService({
     ...options,
-    fault: BURSTS,
+    fault: nameIn(BURSTS, options.mode),
     specs: limitedEndpoints,
     rates: { bulk: 0, sparse: 0, sequential: 0 },
     progress,
@@ -40,7 +41,13 @@ export async function runBursts({ bursts, ...options }: BurstsRunOptions): Promi
         progress.show(`burst ${burst} of ${bursts}`);
         const startedAt = Date.now();
         await Promise.all([publisher.burst(BULK_TYPE, EVENTS_PER_BURST), wait(BURST_EVERY_MS)]);
-        sent.push({ kind: BURSTS, victim: 'nobody', mayRepeat: false, startedAt, endedAt: Date.now() });
+        sent.push({
+          kind: nameIn(BURSTS, options.mode),
+          victim: 'nobody',
+          mayRepeat: false,
+          startedAt,
+          endedAt: Date.now(),
+        });
       }
       return sent;
     },

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { endpoints, UNAVAILABLE } from './endpoints';
-import type { Scene } from './fault-scene';
+import type { FaultScene, Scene } from './fault-scene';
 import type { InjectedFault } from './ledger';
+import { type Mode, nameIn } from './mode';
 import { Progress } from './progress';
 import type { Rates } from './publisher';
 import { Random } from './random';
@@ -35,7 +36,7 @@ export async function runFaults({ schedule, pauseMs, ...options }: FaultsRunOpti
       const { acknowledgedCount } = scene.publisher;
       progress.showShare(i, schedule.length, `${step.kind.name}, ${acknowledgedCount} acknowledged`);
       const random = new Random(step.seed);
-      faults.push(...(await inject(step, scene, random)));
+      faults.push(...(await inject(step, { ...scene, random }, options.mode)));
       await wait(random.between(pauseMs / 4, pauseMs));
     }
     await recovered;
@@ -45,10 +46,14 @@ export async function runFaults({ schedule, pauseMs, ...options }: FaultsRunOpti
   return await runService({ ...options, specs: endpoints, random, progress, act });
 }
 
-async function inject({ kind }: Step, scene: Scene, random: Random): Promise<readonly InjectedFault[]> {
-  const strikes = [await kind.inject({ ...scene, random })].flat();
+async function inject(
+  { kind }: Step,
+  scene: FaultScene,
+  mode: Mode | undefined,
+): Promise<readonly InjectedFault[]> {
+  const strikes = [await kind.inject(scene)].flat();
   return strikes.map((strike, i) => ({
-    kind: kind.name,
+    kind: nameIn(kind.name, mode),
     mayRepeat: kind.mayRepeat,
     ...strike,
     ...(i > 0 ? { isFurtherStrike: true } : {}),

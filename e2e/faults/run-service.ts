@@ -11,6 +11,7 @@ import type { Scene } from './fault-scene';
 import { checkMoved, retryRefused, untilMoved } from './history/check-history';
 import { HistoryDatabase } from './history/history-database';
 import type { InjectedFault, Ledger, RecordedDelivery, Resend } from './ledger';
+import type { Mode } from './mode';
 import { findOpenBreakers } from './open-breakers';
 import type { Progress } from './progress';
 import { Publisher, type Rates } from './publisher';
@@ -20,7 +21,7 @@ import type { Random } from './random';
 import { readEnded, readRecorded } from './read-recorded';
 import { Receivers } from './receivers';
 import type { RedisDeployment } from './redis/redis-deployment';
-import { startSingleRedis } from './redis/single-redis';
+import { startSingleRedis, withReplica } from './redis/single-redis';
 import { type RegisteredEndpoint, registerEndpoint, registerEndpoints } from './register-endpoints';
 import { checkResources, measureResources } from './resources';
 import type { RunResult } from './run-result';
@@ -44,6 +45,8 @@ export interface RunSetting {
   readonly historyMoveAfterMs?: number | undefined;
   /** How long a measurement of a time takes it to be, instead of its usual length. */
   readonly minutes?: number | undefined;
+  /** What has an event before its 202, beside Redis. Undefined: nothing. */
+  readonly mode?: Mode | undefined;
   /** Ends a run before its time, leaving nothing behind. */
   readonly signal: AbortSignal;
 }
@@ -61,10 +64,6 @@ export interface RunOptions extends RunSetting {
   readonly environment?: Readonly<Record<string, string>>;
   /** Why Redis itself may lose what was acknowledged: what is lost is then counted, and no finding. */
   readonly redisMayLose?: string;
-  /** How many replicas must have what is acknowledged: then whatever Redis may lose, none of that is. Default: 0. */
-  readonly confirmedBy?: number;
-  /** Whether all is published over HTTP with INTAKE=durable: then nothing acknowledged is lost, whatever Redis loses. */
-  readonly isDurable?: boolean | undefined;
   /** Has events published, and breaks what is to be broken. */
   readonly act: (scene: Scene) => Promise<readonly InjectedFault[]>;
 }
@@ -76,8 +75,11 @@ const DURABLE_SILENT_FOR_MS = 200_000;
 /** One life of the service: starts it, lets `act` have its way, waits until all has arrived, and checks. */
 export async function runService(options: RunOptions): Promise<RunResult> {
   options.progress.show('starting');
-  const redis = await (options.startRedis ?? startSingleRedis)();
-  const { build, confirmedBy = 0, isDurable = false } = options;
+  const { build, mode } = options;
+  const deployment = await (options.startRedis ?? startSingleRedis)();
+  const redis = mode === 'confirmed' && deployment.server ? await withReplica(deployment) : deployment;
+  const confirmedBy = mode === 'confirmed' ? 1 : 0;
+  const isDurable = mode === 'durable';
   const moveAfterMs = options.historyMoveAfterMs ?? (isDurable ? DURABLE_MOVE_AFTER_MS : undefined);
   const environment = {
     ...options.environment,
@@ -104,24 +106,14 @@ export async function runService(options: RunOptions): Promise<RunResult> {
 }
 
 async function actAndCheck(
-  {
-    fault,
-    rates,
-    random,
-    progress,
-    keep,
-    act,
-    redisMayLose,
-    confirmedBy = 0,
-    isDurable = false,
-    ...options
-  }: RunOptions,
+  { fault, rates, random, progress, keep, act, redisMayLose, mode, ...options }: RunOptions,
   service: Service,
   receivers: Receivers,
   producer: QueueProducer,
   observer: QueueObserver,
 ): Promise<RunResult> {
   const startedAt = Date.now();
+  const isDurable = mode === 'durable';
   const patience = isDurable ? { ...options.patience, silentForMs: DURABLE_SILENT_FOR_MS } : options.patience;
   const specs = [...options.specs];
   const registered: RegisteredEndpoint[] = [
@@ -135,7 +127,7 @@ async function actAndCheck(
     acknowledged: file,
     rates,
     random,
-    isDurable,
+    mayRelyOnRedis: !isDurable || redisMayLose === undefined,
     countVolumeArrived: () => receivers.countAccepted(VOLUME_ENDPOINT),
   });
   const checks: Check[] = [];
@@ -198,7 +190,6 @@ async function actAndCheck(
   findings.push(...(await checkResources(service, base, ledger)));
   await keep(ledger);
   const { mostWorkers } = service;
-  const isConfirmed = confirmedBy > 0 || isDurable;
   return checkRun({
     fault,
     startedAt,
@@ -207,7 +198,7 @@ async function actAndCheck(
     depths,
     mostWorkers,
     redisMayLose,
-    isConfirmed,
+    isConfirmed: mode !== undefined,
     findings,
   });
 }

@@ -46,7 +46,8 @@ export async function* soak({ minutes, seed, say, ...setting }: SoakOptions): As
     say(`seed ${number} failed: ${formatSchedule(schedule)}`);
     const shortest = await shortestFailing(schedule, run, say);
     const history = historyMoveAfterMs === undefined ? '' : ` --history ${historyMoveAfterMs}`;
-    say(`npm run faults -- --seed ${number}${history} --schedule ${formatSchedule(shortest)}`);
+    const mode = setting.mode === undefined ? '' : ` --mode ${setting.mode}`;
+    say(`npm run faults -- --seed ${number}${mode}${history} --schedule ${formatSchedule(shortest)}`);
     return;
   }
 }

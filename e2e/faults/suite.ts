@@ -1,5 +1,6 @@
 import { toFindings } from './checks/finding';
 import { faultKindNamed, faultKinds } from './fault-kinds';
+import { inAllModes, modeObstacle, nameIn, splitName } from './mode';
 import { BURSTS, runBursts, USUAL_BURSTS } from './run-bursts';
 import { runFaults } from './run-faults';
 import type { RunResult } from './run-result';
@@ -58,12 +59,15 @@ const SHORT_KINDS = new Set([
 // Two of each in a short run: which faults are in a pair, the seed says.
 const SHORT_PAIRS = new Set(['pairs', 'history-pairs']);
 
-/** All that can be asked for by name. */
-export const names: readonly string[] = [
+/** All that can be broken. */
+const plainNames: readonly string[] = [
   ...faultKinds.map(({ name }) => name),
   BURSTS,
   ...scenarios.map(({ name }) => name),
 ];
+
+/** All that can be asked for by name. */
+export const names: readonly string[] = inAllModes(plainNames);
 
 /** What a suite of many kinds is to do with. */
 export interface SuiteSetting extends RunSetting {
@@ -76,11 +80,14 @@ export interface SuiteSetting extends RunSetting {
  * @param count how often each fault, instead of the usual number.
  */
 export async function* runFull(setting: SuiteSetting, count?: number): AsyncGenerator<RunResult> {
+  const obstacle = modeObstacle(setting.mode);
+  if (obstacle !== undefined) return say(`LEFT OUT: ${setting.mode}: ${obstacle}`);
   const wanted = faultKinds.filter(({ name }) => setting.isWanted(name));
   const kinds = (await possibleKinds(wanted, say)).flatMap((kind) =>
     Array<typeof kind>(count ?? kind.usualCount).fill(kind),
   );
-  const lives = dealOut(planSteps(setting.random.shuffle(kinds), setting.random));
+  const steps = planSteps(setting.random.shuffle(kinds), setting.random);
+  const lives = dealOut(steps, setting.mode === 'durable');
   for (const [i, schedule] of lives.entries()) {
     const fault = `life ${i + 1} of ${lives.length}`;
     yield* goOn(fault, setting, () => runSchedule(schedule, { ...setting, fault, rates: FULL_RATES }));
@@ -94,12 +101,12 @@ export async function* runFull(setting: SuiteSetting, count?: number): AsyncGene
   }
 }
 
-/** Every other life has a history, if a fault needs one; all of them, if each fault does. */
-function dealOut(schedule: Schedule): readonly Schedule[] {
+/** Every other life has a history, if a fault needs one; all of them, if each fault does, or the mode. */
+function dealOut(schedule: Schedule, isHistoryKept: boolean): readonly Schedule[] {
   const ofHistory = schedule.filter(({ kind }) => kind.needsHistory === true);
   const others = schedule.filter(({ kind }) => kind.needsHistory !== true);
   const lives = Math.ceil(schedule.length / FAULTS_A_LIFE);
-  const isAlways = others.length === 0 || lives === 1;
+  const isAlways = others.length === 0 || lives === 1 || isHistoryKept;
   const historyLives = isAlways ? lives : Math.floor(lives / 2);
   return Array.from({ length: lives }, (_, life) => {
     const turn = isAlways ? life : life % 2 === 1 ? (life - 1) / 2 : undefined;
@@ -152,32 +159,36 @@ export async function runSchedule(
 /** HISTORY_MOVE_AFTER of a life with these faults; undefined if it has no history. */
 export function moveAfterOf(
   schedule: Schedule,
-  { random, historyMoveAfterMs }: RunSetting,
+  { random, historyMoveAfterMs, mode }: RunSetting,
 ): number | undefined {
-  const isNeeded = schedule.some(({ kind }) => kind.needsHistory === true);
+  const isNeeded = mode === 'durable' || schedule.some(({ kind }) => kind.needsHistory === true);
   return historyMoveAfterMs ?? (isNeeded ? random.fork().pick(MOVE_AFTER_MS) : undefined);
 }
 
 /**
  * One fault, again and again.
+ * @param fullName may name a mode, which then goes before that of the setting.
  * @param count how often, instead of the usual number.
  */
 export async function* runOneKind(
-  name: string,
-  setting: RunSetting,
+  fullName: string,
+  usual: RunSetting,
   count?: number,
 ): AsyncGenerator<RunResult> {
+  const { name, mode } = splitName(fullName, usual.mode);
+  const fault = nameIn(name, mode);
+  const setting = { ...usual, mode };
   const scenario = scenarioNamed(name);
+  const obstacle = modeObstacle(mode) ?? (await scenario?.obstacle?.(mode));
+  if (obstacle !== undefined) return say(`LEFT OUT: ${fault}: ${obstacle}`);
   if (name === BURSTS) {
     yield await runBursts({ ...setting, patience: FULL_PATIENCE, bursts: count ?? USUAL_BURSTS });
   } else if (scenario) {
-    const obstacle = await scenario.obstacle?.();
-    if (obstacle !== undefined) return say(`LEFT OUT: ${name}: ${obstacle}`);
     for (let run = 0; run < (count ?? scenario.usualCount); run += 1)
-      yield await scenario.run({ ...setting, fault: name });
+      yield await scenario.run({ ...setting, fault });
   } else {
     const kind = faultKindNamed(name);
-    if (!kind) throw new Error(`There is no fault "${name}". The faults are: ${names.join(', ')}.`);
+    if (!kind) throw new Error(`There is no fault "${name}". The faults are: ${plainNames.join(', ')}.`);
     for (let left = count ?? kind.usualCount; left > 0; left -= FAULTS_A_LIFE) {
       const possible = await possibleKinds(
         Array.from({ length: Math.min(left, FAULTS_A_LIFE) }, () => kind),
@@ -185,7 +196,7 @@ export async function* runOneKind(
       );
       if (possible.length === 0) return;
       const schedule = planSteps(possible, setting.random);
-      yield await runSchedule(schedule, { ...setting, fault: name, rates: ONE_KIND_RATES });
+      yield await runSchedule(schedule, { ...setting, fault, rates: ONE_KIND_RATES });
     }
   }
 }
@@ -210,6 +221,8 @@ async function* runMixed(
   kinds: typeof faultKinds,
   options: SuiteSetting & { readonly patience: Patience; readonly pauseMs: number },
 ): AsyncGenerator<RunResult> {
+  const obstacle = modeObstacle(options.mode);
+  if (obstacle !== undefined) return say(`LEFT OUT: ${options.mode}: ${obstacle}`);
   const wanted = kinds.filter(({ name }) => options.isWanted(name));
   const possible = await possibleKinds(options.random.shuffle(wanted), say);
   const others = possible.filter(({ needsHistory }) => needsHistory !== true);

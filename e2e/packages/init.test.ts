@@ -51,6 +51,18 @@ it.each(['express', 'fastify'])(
   INSTALL_TIMEOUT_MS,
 );
 
+it(
+  'hookferry init from a checkout writes a receiver that installs the package of that checkout',
+  async () => {
+    const folder = join(cli.folder, 'from-checkout');
+    const program = join(PROJECT, 'node_modules/.bin/hookferry');
+    await runWell(program, ['init', folder, '--framework', 'express'], cli.folder);
+    await runWell('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], folder);
+    expect(await runWell('npm', ['test'], folder)).toMatch(/pass 4/);
+  },
+  INSTALL_TIMEOUT_MS,
+);
+
 (python ? describe : describe.skip)('hookferry init, where there is Flask,', () => {
   it('writes a receiver whose tests pass', async () => {
     const folder = await init('flask');

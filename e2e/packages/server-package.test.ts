@@ -127,7 +127,7 @@ async function provideRedis(): Promise<void> {
 async function pastePublishing(url: string): Promise<Record<string, unknown>[]> {
   const page = await readFile(join(PROJECT, 'packages/server/README.md'), 'utf8');
   const [run, publish = ''] = blocksOf(page, 'sh');
-  expect(run).toBe('npx hookferry-server');
+  expect(run).toBe('npx ./hookferry-server-0.1.0.tgz');
   const commands = publish
     .replace('http://127.0.0.1:3000', url)
     .replace('http://127.0.0.1:4000/hook', receiver.url);

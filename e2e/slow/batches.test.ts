@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { Cluster, Redis } from 'ioredis';
+import { killWhilePublishing, untilNoLaneIsLeft } from '../support/kill-workers';
 import { type ReceivedRequest, Receiver } from '../support/receiver';
 import { RedisCluster } from '../support/redis-cluster';
 import { QUICK_WIN } from '../support/samples';
@@ -78,6 +78,7 @@ it.each([
 const MANY = 3_000;
 const PUBLISHED_AT_ONCE = 100;
 const KILLS = 6;
+const KILL_EVERY = 500;
 const GROUPS = 8;
 const FAILING_SHARE = 0.1;
 
@@ -103,34 +104,19 @@ it.each([
     receivers.push(receiver);
     const webhook = { url: receiver.url, events: ['*'], batch: { max_events: EVENTS }, ordering };
     await stack.client.expect(201, 'POST', '/v1/webhooks', webhook);
-    const published: string[] = [];
     const seen = () => new Set(receiver.requests.flatMap(eventsOf));
-    for (let kills = 0; published.length < MANY; ) {
-      const events = Array.from({ length: PUBLISHED_AT_ONCE }, (_, i) => ({
-        ...QUICK_WIN,
-        group: `order-${i % GROUPS}`,
-      }));
-      const { body } = await stack.client.expect<{ data: { id: string }[] }>(
-        207,
-        'POST',
-        '/v1/events/batch',
-        {
-          events,
-        },
-      );
-      published.push(...body.data.map(({ id }) => id));
-      if (kills === KILLS || published.length % 500 > 0) continue;
-      const before = receiver.requests.length;
-      await until(async () => (receiver.requests.length > before + 2 ? true : undefined));
-      await stack.workers[kills % 2]?.end('SIGKILL');
-      const started = await stack.startWorker();
-      stack.workers.pop();
-      stack.workers[kills % 2] = started;
-      kills += 1;
-    }
+    const published = await killWhilePublishing(stack, {
+      events: MANY,
+      atOnce: PUBLISHED_AT_ONCE,
+      groups: GROUPS,
+      kills: KILLS,
+      killEvery: KILL_EVERY,
+      progress: () => receiver.requests.length,
+      growth: 2,
+    });
     await until(async () => (seen().size === MANY ? true : undefined));
     expect(seen()).toEqual(new Set(published));
-    expect(await until(async () => ((await left()).length === 0 ? 'none' : undefined))).toBe('none');
+    await untilNoLaneIsLeft(stack, cluster);
     const bodies = new Map<string, string>();
     for (const request of receiver.requests) {
       const [id, body] = factsOf(request).map(String);
@@ -143,9 +129,7 @@ it.each([
     const most = cluster ? MANY + KILLS * EVENTS : MANY;
     expect(sets.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(most);
     // Without an order, several requests are under way.
-    const groupOf = new Map(
-      published.map((id, i) => [id, ordering === 'group' ? (i % PUBLISHED_AT_ONCE) % GROUPS : 0]),
-    );
+    const groupOf = new Map(published.map((id, i) => [id, ordering === 'group' ? i % GROUPS : 0]));
     for (const group of ordering === 'none' ? [] : new Set(groupOf.values())) {
       const ofGroup = (id: string) => groupOf.get(id) === group;
       expect([...seen()].filter(ofGroup)).toEqual(published.filter(ofGroup));
@@ -159,20 +143,3 @@ it.each([
 
 const eventsOf = ({ body }: ReceivedRequest) =>
   (JSON.parse(body.toString()).data as { id: string }[]).map(({ id }) => id);
-
-/** Keys of lanes and batches, and jobs. */
-async function left(): Promise<readonly string[]> {
-  const [first = ''] = cluster?.url.slice('redis+cluster://'.length).split(',') ?? [];
-  const redis = cluster === undefined ? new Redis(stack.redis.url) : new Cluster([`redis://${first}`]);
-  try {
-    const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
-    const keys = (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
-    return keys.filter(
-      (key) =>
-        /^(lane|carried|grouped|lines|batches|behind-heads|held|order):/.test(key) ||
-        /(lane|batch)\//.test(key),
-    );
-  } finally {
-    redis.disconnect();
-  }
-}

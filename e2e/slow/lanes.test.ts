@@ -1,7 +1,6 @@
-import { Cluster, Redis } from 'ioredis';
+import { killWhilePublishing, untilNoLaneIsLeft } from '../support/kill-workers';
 import { Receiver } from '../support/receiver';
 import { RedisCluster } from '../support/redis-cluster';
-import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 
@@ -32,50 +31,20 @@ it.each(['one server', 'a Cluster'])(
     for (const { url } of receivers) {
       await client.expect(201, 'POST', '/v1/webhooks', { url, events: ['*'], ordering: 'strict' });
     }
-    const published: string[] = [];
     const seen = () => receivers.reduce((sum, receiver) => sum + firstSights(receiver).length, 0);
-    for (let count = 0, kills = 0; count < EVENTS; count += AT_ONCE) {
-      const events = Array.from({ length: AT_ONCE }, () => QUICK_WIN);
-      const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
-        events,
-      });
-      published.push(...body.data.map(({ id }) => id));
-      if (kills >= KILLS) continue;
-      // In the middle of what is on its way.
-      const before = seen();
-      await until(async () => (seen() > before + AT_ONCE ? true : undefined));
-      await stack.workers[kills % 2]?.end('SIGKILL');
-      stack.workers[kills % 2] = await startInPlace(stack);
-      kills += 1;
-    }
+    const published = await killWhilePublishing(stack, {
+      events: EVENTS,
+      atOnce: AT_ONCE,
+      kills: KILLS,
+      killEvery: AT_ONCE,
+      progress: seen,
+      growth: AT_ONCE,
+    });
     await until(async () => (seen() === WEBHOOKS * EVENTS ? true : undefined));
     for (const receiver of receivers) expect(firstSights(receiver)).toEqual(published);
-    expect(
-      await until(async () => ((await lanesLeft(stack, cluster)).length === 0 ? 'none' : undefined)),
-    ).toBe('none');
+    await untilNoLaneIsLeft(stack, cluster);
 
     await Promise.all([...receivers.map((receiver) => receiver.stop()), stack.stop()]);
     await cluster?.remove();
   },
 );
-
-async function startInPlace(stack: Stack) {
-  const worker = await stack.startWorker();
-  stack.workers.pop();
-  return worker;
-}
-
-/** Keys of lanes, and jobs. */
-async function lanesLeft(stack: Stack, cluster: RedisCluster | undefined): Promise<readonly string[]> {
-  const [first = ''] = cluster?.url.slice('redis+cluster://'.length).split(',') ?? [];
-  const redis = cluster === undefined ? new Redis(stack.redis.url) : new Cluster([`redis://${first}`]);
-  try {
-    const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
-    const keys = (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
-    return keys.filter(
-      (key) => /^(lane|carried|behind-heads|held|order):/.test(key) || key.includes('lane/'),
-    );
-  } finally {
-    redis.disconnect();
-  }
-}

@@ -1,7 +1,6 @@
-import { Cluster, Redis } from 'ioredis';
+import { killWhilePublishing, untilNoLaneIsLeft } from '../support/kill-workers';
 import { Receiver } from '../support/receiver';
 import { RedisCluster } from '../support/redis-cluster';
-import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 
@@ -10,6 +9,8 @@ const GROUPS = 60;
 const AT_ONCE = 100;
 const KILLS = 6;
 const FAILING_SHARE = 0.02;
+// Three nodes and four programs share the processors.
+const PATIENCE_MS = 450_000;
 
 const SETTINGS = { RETRY_SCHEDULE: Array(20).fill('50ms').join(), JOB_LOCK_DURATION: '2s' };
 
@@ -30,28 +31,20 @@ it.each(['one server', 'a Cluster'])(
     await client.register(all.url, ['*'], ordering);
     await client.register(newest.url, ['*'], { ...ordering, coalesce: { window_ms: 50 } });
 
-    const groups = Array.from({ length: GROUPS }, (): string[] => []);
     const seen = () => firstSights(all).length;
-    for (let count = 0, kills = 0; count < EVENTS; count += AT_ONCE) {
-      const events = Array.from({ length: AT_ONCE }, (_, i) => ({
-        ...QUICK_WIN,
-        group: `order-${(count + i) % GROUPS}`,
-      }));
-      const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
-        events,
-      });
-      for (const [i, { id }] of body.data.entries()) groups[(count + i) % GROUPS]?.push(id);
-      if (kills >= KILLS) continue;
-      // In the middle of what is on its way.
-      const before = seen();
-      await until(async () => (seen() > before + AT_ONCE / 4 ? true : undefined));
-      await stack.workers[kills % 2]?.end('SIGKILL');
-      stack.workers[kills % 2] = await startInPlace(stack);
-      kills += 1;
-    }
+    const published = await killWhilePublishing(stack, {
+      events: EVENTS,
+      atOnce: AT_ONCE,
+      groups: GROUPS,
+      kills: KILLS,
+      killEvery: AT_ONCE,
+      progress: seen,
+      growth: AT_ONCE / 4,
+    });
     await until(async () => (seen() === EVENTS ? true : undefined));
-    expect(await until(async () => ((await left(stack, cluster)).length === 0 ? 'none' : undefined))).toBe(
-      'none',
+    await untilNoLaneIsLeft(stack, cluster);
+    const groups = Array.from({ length: GROUPS }, (_, group) =>
+      published.filter((_id, i) => i % GROUPS === group),
     );
     const inOrder = new Map(
       groups.flatMap((ids, group) => ids.map((id, at) => [id, { group, at }] as const)),
@@ -68,27 +61,5 @@ it.each(['one server', 'a Cluster'])(
     await Promise.all([all.stop(), newest.stop(), stack.stop()]);
     await cluster?.remove();
   },
+  PATIENCE_MS,
 );
-
-async function startInPlace(stack: Stack) {
-  const worker = await stack.startWorker();
-  stack.workers.pop();
-  return worker;
-}
-
-/** Keys of lanes, and jobs. */
-async function left(stack: Stack, cluster: RedisCluster | undefined): Promise<readonly string[]> {
-  const [first = ''] = cluster?.url.slice('redis+cluster://'.length).split(',') ?? [];
-  const redis = cluster === undefined ? new Redis(stack.redis.url) : new Cluster([`redis://${first}`]);
-  try {
-    const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
-    const keys = (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
-    return keys.filter(
-      (key) =>
-        /^(lane|carried|grouped|lines|behind-heads|held|order|ready|coalescing):/.test(key) ||
-        key.includes('lane/'),
-    );
-  } finally {
-    redis.disconnect();
-  }
-}

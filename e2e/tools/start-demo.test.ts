@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -26,27 +26,24 @@ describe('npm start', () => {
   });
 });
 
-it('prints commands that lead to an event of an own type, as they can be pasted', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'start-'));
+it('prints a command that gives a shell the address of the API, its key, and the command line', async () => {
+  const folder = await mkdtemp(join(tmpdir(), "start'-"));
   const started = spawn(process.execPath, ['tools/start.mjs', '--skip-setup'], {
     cwd: projectFolder,
-    env: { ...process.env, API_PORT: '0', WORKER_PORT: '0', DATA_DIR: folder, BUILT_IN_EVENT_TYPES: 'false' },
+    env: { ...process.env, API_PORT: '0', WORKER_PORT: '0', DATA_DIR: folder },
   });
   try {
-    const [, commands = ''] = await readUntil(started.stdout, /\n2\. [^\n]*\n([^]*)Ctrl-C stops everything/);
-    const { stdout } = await promisify(execFile)('bash', ['-c', commands.replace(/^3\..*$/m, '')], {
+    const [, apiUrl = '', file = ''] = await readUntil(
+      started.stdout,
+      /\n  API +(\S+)\n[^]*\n\. (\S+)\n\nCtrl-C stops/,
+    );
+    expect((await stat(join(folder, 'env'))).mode & 0o777).toBe(0o600);
+    const commands = `. "$1"; hookferry doctor; echo "at $HOOKFERRY_URL"`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', commands, 'bash', file], {
       cwd: projectFolder,
     });
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as object),
-    ).toMatchObject([
-      { name: 'order.created', origin: 'custom' },
-      { events: ['*'], status: 'enabled' },
-      { type: 'order.created', status: 'accepted' },
-    ]);
+    expect(stdout).toMatch(/reachable/);
+    expect(stdout).toContain(`at ${apiUrl}\n`);
   } finally {
     started.stdout.resume();
     started.kill('SIGINT');

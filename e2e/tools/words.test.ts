@@ -49,3 +49,12 @@ it('refuses a row of a table that is wider than a terminal, outside of code', ()
     faults: '3: a row of a table has 161 columns, more than 160',
   });
 });
+
+it('refuses a comment in commands to paste, but not in a program that they write into a file', () => {
+  const fine = "```sh\ncat > a.py <<'END'\n# fine\nEND\necho ${unit#*@} 'no #1'\n```\n\n```py\n# fine\n```\n";
+  expect(check(fine)).toEqual({ status: 0, faults: '' });
+  expect(check(`${fine}\n- So:\n\n  \`\`\`sh\n  echo 1   # one\n  \`\`\`\n`)).toEqual({
+    status: 1,
+    faults: '15: a comment in commands to paste: zsh takes it for arguments',
+  });
+});

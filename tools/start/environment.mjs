@@ -1,7 +1,8 @@
 // @ts-check
 import { randomBytes, randomInt } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { projectFolder } from '../project-folders.mjs';
 
 /**
  * Whether the user has set a variable, as itself or, as can be done with any secret, as a file (`X_FILE`).
@@ -87,4 +88,27 @@ export async function keepSecret(path, { form, create }) {
   await chmod(unfinished, 0o600); // The mode above only counts if the file is new.
   await rename(unfinished, path);
   return secret;
+}
+
+/**
+ * Writes `env` into the data folder: sourced by a shell, it has the API's address and its key, and finds the command line.
+ * @param {string} dataFolder
+ * @param {{ apiUrl: string, apiKey: string }} service
+ * @returns {Promise<string>} the path of the file
+ */
+export async function keepShellVariables(dataFolder, { apiUrl, apiKey }) {
+  const path = join(dataFolder, 'env');
+  const lines = [
+    `export HOOKFERRY_URL=${quote(apiUrl)}`,
+    `export HOOKFERRY_API_KEY=${quote(apiKey)}`,
+    `export PATH=${quote(join(projectFolder, 'node_modules', '.bin'))}:"$PATH"`,
+  ];
+  await rm(path, { force: true }); // The mode only counts if the file is new.
+  await writeFile(path, `${lines.join('\n')}\n`, { mode: 0o600 });
+  return path;
+}
+
+/** @param {string} text */
+function quote(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

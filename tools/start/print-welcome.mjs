@@ -1,58 +1,43 @@
 // @ts-check
-import { randomBytes } from 'node:crypto';
+import { relative } from 'node:path';
 import { messageOf } from '../problem.mjs';
+import { projectFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
 
-const RECEIVER_PORT = 4000;
-
 /**
- * What to do now, as commands that work when pasted, in this order.
+ * Where everything is, and how to go on.
  * @param {import('./start-stack.mjs').Stack} stack
  * @param {string | undefined} portalLink
+ * @param {string} variables the file with the variables for a shell
  */
-export function printWelcome({ apiUrl, workerUrl, apiKey, redisUrl, historyUrl }, portalLink) {
-  // The receiver has to know the secret before the endpoint exists, so the client brings one of its own.
-  const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  const endpoint = { url: `http://127.0.0.1:${RECEIVER_PORT}/hook`, events: ['*'], secret };
-  const event = { type: 'order.created', data: { id: 'ord_1', total: 99.5 } };
+export function printWelcome({ apiUrl, workerUrl, apiKey, redisUrl, historyUrl }, portalLink, variables) {
+  const file = relative(projectFolder, variables);
+  const lines = [
+    `API       ${apiUrl}`,
+    `metrics   ${apiUrl}/metrics and ${workerUrl}/metrics`,
+    `API key   ${apiKey}`,
+    ...(redisUrl === undefined ? [] : [`Redis     REDIS_URL=${redisUrl}`]),
+    ...(historyUrl === undefined ? [] : [`history   HISTORY_DATABASE_URL=${historyUrl}`]),
+    `docs      ${apiUrl}/docs`,
+    ...(portalLink === undefined
+      ? []
+      : [
+          `portal    ${portalLink}`,
+          '          (signs you in as the operator, once, within ten minutes;',
+          `          later: the API key, at ${apiUrl}/portal/)`,
+        ]),
+  ];
   process.stdout.write(`
 Hookferry is ready.
 
-  API       ${apiUrl}
-  metrics   ${apiUrl}/metrics and ${workerUrl}/metrics
-  API key   ${apiKey}${redisUrl === undefined ? '' : `\n  Redis     REDIS_URL=${redisUrl}`}${historyUrl === undefined ? '' : `\n  history   HISTORY_DATABASE_URL=${historyUrl}`}
-  docs      ${apiUrl}/docs${portalLink === undefined ? '' : `\n  portal    ${portalLink}\n            (signs you in as the operator, once, within ten minutes)`}
+${lines.map((line) => `  ${line}\n`).join('')}
+Go on with "Five minutes to the first webhook" in README.md, in a second terminal in this folder. It begins with:
 
-1. Receive webhooks, in a second terminal in this folder:
-
-node tools/demo/receiver.mjs --port ${RECEIVER_PORT} --secret '${secret}'
-
-2. Add an event type, and register the receiver as a webhook:
-
-${curl(`-X PUT ${apiUrl}/v1/event-types/${event.type}`, apiKey, `@examples/event-types/${event.type}.json`)}
-${curl(`${apiUrl}/v1/webhooks`, apiKey, JSON.stringify(endpoint))}
-
-3. Publish an event:
-
-${curl(`${apiUrl}/v1/events`, apiKey, JSON.stringify(event))}
+. ${file.startsWith('.') ? file : `./${file}`}
 
 Ctrl-C stops everything.
 
 `);
-}
-
-/**
- * @param {string} target the URL, and the method if it is not POST
- * @param {string} apiKey
- * @param {string} body must hold no single quote
- */
-function curl(target, apiKey, body) {
-  return [
-    `curl -sS -w '\\n' ${target} \\`,
-    `  -H 'Authorization: Bearer ${apiKey}' \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '${body}'`,
-  ].join('\n');
 }
 
 /** All that a portal session may have. */

@@ -1,6 +1,7 @@
 /** One event from HTTP to its receiver: under load, at a steady rate, and at rest. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Figure, inTurn } from '../compare';
+import { postgresCpuMs } from '../processes/measured-postgres';
 import { watchOthers } from '../processes/measured-process';
 import { medianOfEach } from '../report';
 import { firstArrivals, type Latency, summarise } from '../traffic/events';
@@ -12,6 +13,8 @@ export interface Cost {
   readonly apiMicros: number;
   readonly workerMicros: number;
   readonly redisMicros: number;
+  /** 0 where there is none. */
+  readonly postgresMicros: number;
   readonly totalMicros: number;
   /** From the first request to the last delivery. */
   readonly deliveredPerSecond: number;
@@ -42,6 +45,10 @@ export function cpuFigures(unit: string, atMost?: number, redisAtMostMore?: numb
     { name: `CPU per ${unit}, worker, µs`, of: (r) => r.workerMicros },
     { name: `CPU per ${unit}, Redis, µs`, of: (r) => r.redisMicros, atMostMore: redisAtMostMore },
   ];
+}
+
+export function postgresFigure(unit: string): Figure<Cost> {
+  return { name: `CPU per ${unit}, PostgreSQL, µs`, of: (r) => r.postgresMicros };
 }
 
 export function rateFigure(atLeast?: number): Figure<Cost> {
@@ -195,6 +202,8 @@ export interface LoadOptions {
   readonly beside?: readonly { readonly pid: number }[];
   /** How many requests are under way; 32 unless given. */
   readonly atOnce?: number;
+  /** A request waits until it is due at this rate; not at all unless given. */
+  readonly atMostPerSecond?: number;
   /** How many webhooks get each event. Then what is given for each event is for each delivery. */
   readonly deliveriesEach?: number;
 }
@@ -206,10 +215,11 @@ export async function measureSaturated(
   options: LoadOptions = {},
 ): Promise<LoadFigures> {
   const { sender, pair } = stage;
-  const { atOnce = AT_ONCE } = options;
+  const { atOnce = AT_ONCE, atMostPerSecond } = options;
   return await measureLoad(
     stage,
-    (firstEvent) => sender.ask('publish', { target: pair.target, firstEvent, events, atOnce }),
+    (firstEvent) =>
+      sender.ask('publish', { target: pair.target, firstEvent, events, atOnce, atMostPerSecond }),
     options,
   );
 }
@@ -239,17 +249,18 @@ export async function measureLoad(
   publish: Publish,
   { beside = [], deliveriesEach = 1 }: LoadOptions = {},
 ): Promise<LoadFigures> {
-  const { receiver, sender, pair, redis } = stage;
+  const { receiver, sender, pair, redis, postgres } = stage;
   const firstEvent = await receiver.count(STREAM);
   const parts = [pair.api, pair.worker, redis];
   const others = watchOthers([...parts, sender, receiver, ...beside]);
-  const before = parts.map((part) => part.cpuMs());
+  const clocks = [...parts.map((part) => () => part.cpuMs()), () => (postgres ? postgresCpuMs(postgres) : 0)];
+  const before = clocks.map((cpuMs) => cpuMs());
   const sentAt = await publish(firstEvent);
   const deliveries = sentAt.length * deliveriesEach;
   await receiver.waitForAll(STREAM, firstEvent + deliveries, LIMIT_MS);
   await wait(SETTLE_AFTER_LOAD_MS);
-  const [apiMicros = 0, workerMicros = 0, redisMicros = 0] = parts.map(
-    (part, i) => ((part.cpuMs() - (before[i] ?? 0)) / deliveries) * 1_000,
+  const [apiMicros = 0, workerMicros = 0, redisMicros = 0, postgresMicros = 0] = clocks.map(
+    (cpuMs, i) => ((cpuMs() - (before[i] ?? 0)) / deliveries) * 1_000,
   );
   const coresOfOthers = others();
 
@@ -261,7 +272,8 @@ export async function measureLoad(
     apiMicros,
     workerMicros,
     redisMicros,
-    totalMicros: apiMicros + workerMicros + redisMicros,
+    postgresMicros,
+    totalMicros: apiMicros + workerMicros + redisMicros + postgresMicros,
     deliveredPerSecond: (deliveries / (lastAt - (sentAt[0] ?? 0))) * 1_000_000,
     coresOfOthers,
   };

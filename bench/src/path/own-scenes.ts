@@ -5,7 +5,15 @@ import { drain, serviceOf } from '../drain/contenders';
 import { choose, roundsOf, type SuiteOptions } from '../options';
 import { writeJson } from '../report';
 import { pushEvents } from '../traffic/push-events';
-import { type Cost, cpuFigures, inShort, measureLoad, measureSaturated, rateFigure } from './measure';
+import {
+  type Cost,
+  cpuFigures,
+  inShort,
+  measureLoad,
+  measureSaturated,
+  postgresFigure,
+  rateFigure,
+} from './measure';
 import {
   onStage,
   type PathContender,
@@ -30,6 +38,8 @@ interface OwnScene {
   readonly atMost?: number;
   /** The aim for Redis' processor time: by how many microseconds it may be above the other side's. */
   readonly redisAtMostMore?: number;
+  /** Whether PostgreSQL's processor time is told as well. */
+  readonly hasHistory?: true;
   /** What it is held against, and the case. */
   readonly sides: readonly [Side, Side];
 }
@@ -37,6 +47,7 @@ interface OwnScene {
 const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000 };
 const SHORT_SIZE: typeof SIZE = { events: 200, webhooks: 50, fanOut: 500, drained: 1_000 };
 
+const PACED_PER_SECOND = 100;
 const BATCH = 100;
 const BATCHES_AT_ONCE = 4;
 
@@ -82,16 +93,31 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
   ];
   // Few events each: so none fails ten times in a row, which would open its circuit breaker, and none has two under way.
   const many = { webhooks: size.webhooks };
-  /** Requests that are under way together share a wait for the replica. */
-  const confirmed = (atOnce: number, redisAtMostMore?: number): OwnScene => {
-    const base: Partial<Case> = {
-      stage: { hasReplica: true },
-      measure: (stage, events) => measureSaturated(stage, events, { atOnce }),
-    };
+  /** Requests that are under way together share a wait for the replica, or a commit. */
+  const atATime = (atOnce: number): Load => ({
+    text: `${atOnce} ${atOnce === 1 ? 'request' : 'requests'} at a time`,
+    measure: (stage, events) => measureSaturated(stage, events, { atOnce }),
+  });
+  /** The side that responds faster has more to do each second, which makes an event cheaper: not so at the same pace. */
+  const paced: Load = {
+    text: `one after the other, ${PACED_PER_SECOND} a second`,
+    measure: (stage, events) =>
+      measureSaturated(stage, events, { atOnce: 1, atMostPerSecond: PACED_PER_SECOND }),
+  };
+  const confirmed = ({ text, measure }: Load, redisAtMostMore?: number): OwnScene => {
+    const base = { stage: { hasReplica: true }, measure };
     return {
-      title: `responses that a replica has confirmed, ${atOnce} ${atOnce === 1 ? 'request' : 'requests'} at a time`,
+      title: `responses that a replica has confirmed, ${text}`,
       ...(redisAtMostMore === undefined ? {} : { redisAtMostMore }),
       sides: beside({ ...base, ...ours({ environment: { REDIS_CONFIRMED_BY: '1' } }) }, base),
+    };
+  };
+  const durable = ({ text, measure }: Load): OwnScene => {
+    const base = { stage: { hasHistory: true }, measure };
+    return {
+      title: `events that PostgreSQL has first, ${text}`,
+      hasHistory: true,
+      sides: beside({ ...base, ...ours({ environment: { INTAKE: 'durable' } }) }, base),
     };
   };
   const scenes: Readonly<Record<string, OwnScene>> = {
@@ -147,9 +173,14 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
       title: 'bodies that code makes',
       sides: beside(ours({ transformation: CODE })),
     },
-    'confirmed-1': confirmed(1, 25),
-    'confirmed-10': confirmed(10, 8),
-    'confirmed-100': confirmed(100),
+    'confirmed-paced': confirmed(paced, 25),
+    'confirmed-1': confirmed(atATime(1)),
+    'confirmed-10': confirmed(atATime(10), 8),
+    'confirmed-100': confirmed(atATime(100)),
+    'durable-paced': durable(paced),
+    'durable-1': durable(atATime(1)),
+    'durable-10': durable(atATime(10)),
+    'durable-100': durable(atATime(100)),
     'fan-out': {
       title: `one event to ${size.fanOut} webhooks, beside the drain of a queue`,
       unit: 'delivery',
@@ -174,19 +205,29 @@ export async function runOwnScenes(options: SuiteOptions): Promise<void> {
   const names = options.scenes?.includes('all') ? undefined : options.scenes;
   const results: object[] = [];
   for (const [name, scene] of choose('scene', allScenes(options), names)) {
-    const { unit = 'event', atMost, redisAtMostMore, sides } = scene;
+    const { unit = 'event', atMost, redisAtMostMore, hasHistory, sides } = scene;
     const title = `${name}: ${scene.title}`;
     process.stderr.write(`  ${title}\n`);
     const result = await compare({
       ...{ title, sides, inShort },
       rounds: roundsOf(options),
-      figures: [...cpuFigures(unit, atMost, redisAtMostMore), rateFigure()],
+      figures: [
+        ...cpuFigures(unit, atMost, redisAtMostMore),
+        ...(hasHistory ? [postgresFigure(unit)] : []),
+        rateFigure(),
+      ],
       measure: (order) => inTurn(order, (side) => side.measure()),
     });
     results.push({ name, ...result });
     // What was measured is kept when a later scene breaks off.
     await writeJson(options.json, { scenes: results });
   }
+}
+
+/** How events come. */
+interface Load {
+  readonly text: string;
+  readonly measure: (stage: Stage, events: number) => Promise<Cost>;
 }
 
 /** A contender, what its webhooks do, and how events are published. */
@@ -219,6 +260,7 @@ function sideOf(of: Case): Side {
             apiMicros: cost.apiMicros / units,
             workerMicros: cost.workerMicros / units,
             redisMicros: cost.redisMicros / units,
+            postgresMicros: cost.postgresMicros / units,
             deliveredPerSecond,
           };
         },
@@ -234,7 +276,7 @@ function drainSide(build: string, deliveries: number): Side {
       const figures = await drain(serviceOf(build), { deliveries, warmUp: 1 });
       const { workerMicros, redisMicros, deliveriesPerSecond: deliveredPerSecond } = figures;
       const totalMicros = workerMicros + redisMicros;
-      return { totalMicros, apiMicros: 0, workerMicros, redisMicros, deliveredPerSecond };
+      return { totalMicros, apiMicros: 0, workerMicros, redisMicros, postgresMicros: 0, deliveredPerSecond };
     },
   };
 }

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Closables, createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import type { PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { Redis } from 'ioredis';
 import { BuiltService, untilReady } from '../processes/built-service';
+import { startPostgres } from '../processes/measured-postgres';
 import { type MeasuredProcess, RedisProcess, runScript } from '../processes/measured-process';
 import { dataOf, EVENT_TYPE } from '../traffic/events';
 import { type Behaviour, ReceiverProcess } from '../traffic/receiver';
@@ -17,6 +19,8 @@ export interface Stage {
   readonly receiver: ReceiverProcess;
   readonly sender: SenderProcess;
   readonly pair: Pair;
+  /** Of the history, where there is one. */
+  readonly postgres: PostgresServer | undefined;
 }
 
 export interface StageOptions {
@@ -30,6 +34,8 @@ export interface StageOptions {
   readonly nodeOptions?: readonly string[];
   /** Whether Redis has a replica, whose cost is not counted. */
   readonly hasReplica?: boolean;
+  /** Whether there is a history in a PostgreSQL, to which nothing moves meanwhile. */
+  readonly hasHistory?: boolean;
 }
 
 /** The receiver's stream that all events come in. */
@@ -39,18 +45,26 @@ export const STREAM = 'path';
 export async function onStage<T>(
   contender: PathContender,
   work: (stage: Stage) => Promise<T>,
-  { webhooks = 1, receiverMs = 0, behaviour, nodeOptions = [], hasReplica }: StageOptions = {},
+  { webhooks = 1, receiverMs = 0, behaviour, nodeOptions = [], hasReplica, hasHistory }: StageOptions = {},
 ): Promise<T> {
   const { willClose, closeAll } = createClosables();
   try {
     const redis = willClose(await RedisProcess.start());
     if (hasReplica) willClose(await startReplica(redis));
+    const postgres = hasHistory ? willClose(await startPostgres()) : undefined;
     const receiver = willClose(await ReceiverProcess.start());
     const sender = willClose(new SenderProcess());
     const url = receiver.urlOf(behaviour ?? (receiverMs > 0 ? `after-${receiverMs}` : 'ok'), STREAM);
     const receiverUrls = webhooks === 1 ? [url] : Array.from({ length: webhooks }, (_, i) => `${url}?${i}`);
-    const pair = await contender.start({ redisUrl: redis.url, receiverUrls, nodeOptions, willClose });
-    return await work({ redis, receiver, sender, pair });
+    const historyUrl = postgres?.url;
+    const pair = await contender.start({
+      redisUrl: redis.url,
+      historyUrl,
+      receiverUrls,
+      nodeOptions,
+      willClose,
+    });
+    return await work({ redis, receiver, sender, pair, postgres });
   } finally {
     await closeAll();
   }
@@ -83,6 +97,8 @@ export async function onStages<T>(
 
 export interface PathOptions {
   readonly redisUrl: string;
+  /** The PostgreSQL of a history; undefined: there is none. */
+  readonly historyUrl: string | undefined;
   /** Where the webhooks are. Each event goes to one of them; with more than one, events are aimed at them in turn. */
   readonly receiverUrls: readonly string[];
   /** For node, in both processes. */
@@ -147,10 +163,11 @@ export function serviceContender(options: ServiceOptions): PathContender {
   return {
     name: 'this service',
 
-    async start({ redisUrl, receiverUrls, nodeOptions, willClose }) {
+    async start({ redisUrl, historyUrl, receiverUrls, nodeOptions, willClose }) {
       // By default an account may have fewer.
       const most = receiverUrls.length > 500 ? { MAX_WEBHOOKS: String(receiverUrls.length) } : {};
-      const environment = { ...most, ...options.environment };
+      const history = historyUrl ? { HISTORY_DATABASE_URL: historyUrl, HISTORY_MOVE_AFTER: '1h' } : {};
+      const environment = { ...most, ...history, ...options.environment };
       const service = willClose(await BuiltService.start({ build, redisUrl, nodeOptions, environment }));
       if (ownType) {
         const type = { description: 'A type of the benchmark.', schema: ownType.schema, example: dataOf(0) };

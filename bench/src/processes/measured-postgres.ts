@@ -15,9 +15,12 @@ export const POSTGRES_SETTINGS = [
 export async function startPostgres(): Promise<PostgresServer> {
   const postgres = await PostgresServer.start({ settings: POSTGRES_SETTINGS });
   // Also when the benchmark breaks off.
-  process.once('exit', () => void postgres.kill());
+  if (started.length === 0) process.once('exit', () => started.forEach((each) => void each.kill()));
+  started.push(postgres);
   return postgres;
 }
+
+const started: PostgresServer[] = [];
 
 /** User and system time so far of all of its processes, those that have ended too, in milliseconds (Linux). */
 export function postgresCpuMs({ folder }: PostgresServer): number {

@@ -55,10 +55,15 @@ const running = new Map<string, RunningStream>();
 if (require.main === module) obeyParent(program);
 
 /** One event a request, so many requests at once, each followed by the next one. @returns when each was sent */
-async function publish(options: Batch & { readonly atOnce: number }): Promise<readonly number[]> {
-  const { target, firstEvent, events, atOnce } = options;
+async function publish(
+  options: Batch & { readonly atOnce: number; readonly atMostPerSecond?: number | undefined },
+): Promise<readonly number[]> {
+  const { target, firstEvent, events, atOnce, atMostPerSecond } = options;
   const sentAt: number[] = [];
+  const startedAt = performance.now();
   await inParallel(events, atOnce, async (i) => {
+    const early = atMostPerSecond ? startedAt + (i * 1_000) / atMostPerSecond - performance.now() : 0;
+    if (early > 0) await wait(early);
     const body = singleEvent(target, firstEvent + i);
     sentAt[i] = micros();
     await post(target, '/v1/events', body);

@@ -1,5 +1,6 @@
 import { type EndpointSpec, subscribersOf } from '../endpoints';
 import { groupByPair, type InjectedFault, isAccepted, type Ledger, pairOf } from '../ledger';
+import { splitName } from '../mode';
 
 // A killed process's connections are closed by the kernel at once; this is for a receiver that is busy.
 const SEEN_BROKEN_WITHIN_MS = 500;
@@ -22,7 +23,7 @@ export function createMeasureRecovery(
   const broken = findBroken(ledger);
   const accepted = findAccepted(ledger, specs);
   return (fault) =>
-    fault.kind === 'worker-kill'
+    splitName(fault.kind).name === 'worker-kill'
       ? broken
           .filter(
             ({ arrivedAt, brokenAt, nextAt }) =>

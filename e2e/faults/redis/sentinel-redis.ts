@@ -26,7 +26,15 @@ const USUAL_TIMING: SentinelTiming = { downAfterMs: 3_000, failoverTimeoutMs: 10
 export const QUICK_TIMING: SentinelTiming = { downAfterMs: 1_500, failoverTimeoutMs: 2_000 };
 const SERVER_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
 
+/** A fail-over as the Sentinels made it: from the last sign of the old master until all are told of the new one. */
+export interface SeenFailOver {
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
 export interface SentinelRedis extends RedisDeployment {
+  /** All until now: on a busy machine also such that nobody asked for. */
+  readonly seenFailOvers: readonly SeenFailOver[];
   readonly master: RedisServer;
   readonly replica: RedisServer;
   readonly network: PartitionProxy;
@@ -65,6 +73,7 @@ export async function startSentinelRedis(
   );
   const hosts = sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
   await untilSentinelsKnow(hosts);
+  const watch = await watchFailOvers(hosts[0]?.port ?? 0, timing);
   const findMaster = async () =>
     await asking(hosts[0]?.port ?? 0, async (client) => {
       const address = (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) as string[];
@@ -73,6 +82,7 @@ export async function startSentinelRedis(
   return {
     url: `redis+sentinel://${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${NAME}`,
     prefix: 'bull',
+    seenFailOvers: watch.seen,
     master,
     replica,
     network,
@@ -107,6 +117,7 @@ export async function startSentinelRedis(
     },
     untilDemoted: async () => await untilReplicating(master),
     async remove() {
+      watch.close();
       await Promise.all(sentinels.map(({ child }) => end(child)));
       await Promise.all([master.remove(), replica.remove()]);
       await network.close();
@@ -129,6 +140,22 @@ async function startSentinel(folder: string, index: number, masterPort: number, 
   const { program, args, env } = redisProgram();
   const child = spawn(program, [...args, file, '--sentinel'], { env, stdio: 'ignore' });
   return { port, child };
+}
+
+async function watchFailOvers(port: number, { downAfterMs }: SentinelTiming) {
+  const client = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null });
+  client.on('error', () => {});
+  const seen: SeenFailOver[] = [];
+  let downAt: number | undefined;
+  client.on('message', (channel: string, message: string) => {
+    if (channel === '+sdown' && message.startsWith(`master ${NAME} `)) downAt = Date.now();
+    if (channel !== '+switch-master') return;
+    const endedAt = Date.now();
+    seen.push({ startedAt: (downAt ?? endedAt) - downAfterMs, endedAt });
+    downAt = undefined;
+  });
+  await client.subscribe('+sdown', '+switch-master');
+  return { seen, close: () => client.disconnect() };
 }
 
 async function untilReplicating(server: RedisServer): Promise<void> {

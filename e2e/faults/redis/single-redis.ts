@@ -7,11 +7,13 @@ import { mountSmallDisk } from './small-disk';
 // way it replies first, for up to two seconds. A kill would then lose what was acknowledged, and the service could
 // do nothing about it. `no` leaves the syncing to the kernel, which outlives a killed process.
 const REDIS_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
+// A replica that comes back copies everything at once, and not five seconds later, in which nothing would be accepted.
+const AT_ONCE = ['--repl-diskless-sync-delay', '0'];
 
 /** One server with an append-only file, on a disk of its own where one can be had. */
 export async function startSingleRedis(): Promise<RedisDeployment> {
   const disk = await mountSmallDisk();
-  const deployment = deploymentOf(await RedisServer.start(REDIS_OPTIONS, disk?.folder));
+  const deployment = deploymentOf(await RedisServer.start([...REDIS_OPTIONS, ...AT_ONCE], disk?.folder));
   return {
     ...deployment,
     async remove() {
@@ -24,6 +26,21 @@ export async function startSingleRedis(): Promise<RedisDeployment> {
 /** The same where this machine keeps its files, which is what syncing costs something for. */
 export async function startRedisOnDisk(): Promise<RedisDeployment> {
   return deploymentOf(await RedisServer.start(REDIS_OPTIONS));
+}
+
+/** The same with a replica, which nothing breaks. */
+export async function withReplica(deployment: RedisDeployment): Promise<RedisDeployment> {
+  const replica = await RedisServer.start([
+    ...REDIS_OPTIONS,
+    ...['--replicaof', `127.0.0.1 ${deployment.server?.port}`],
+  ]);
+  return {
+    ...deployment,
+    async remove() {
+      await replica.remove();
+      await deployment.remove();
+    },
+  };
 }
 
 function deploymentOf(server: RedisServer): RedisDeployment {

@@ -6,9 +6,9 @@ import type { InjectedFault } from '../ledger';
 import { Progress } from '../progress';
 import { startClusterRedis } from '../redis/cluster-redis';
 import type { RedisDeployment } from '../redis/redis-deployment';
-import { QUICK_TIMING, startSentinelRedis } from '../redis/sentinel-redis';
+import { QUICK_TIMING, type SeenFailOver, startSentinelRedis } from '../redis/sentinel-redis';
 import { runService } from '../run-service';
-import { confirmed, durable, type Scenario } from './scenario';
+import type { Scenario } from './scenario';
 
 const RATES = { bulk: 10, volume: 40, sparse: 5, sequential: 4 };
 const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 30_000 };
@@ -25,43 +25,33 @@ const BETWEEN_FLAPS_MS = 4_000;
 interface Breakable extends RedisDeployment {
   /** How often in one run; by default once. */
   readonly times?: number;
+  /** As Sentinels made them, where there are some. */
+  readonly seenFailOvers?: readonly SeenFailOver[];
   breakMaster(): Promise<void>;
 }
 
-const killed = failOver('sentinel-kill', 'kill -9 of the master behind Sentinels', () => killedMaster([]));
-const flapping = failOver('sentinel-flap', `the same ${FLAPS} times in a row, under load all the while`, () =>
-  flappingMaster(FLAPS),
-);
-const partitioned = failOver(
-  'sentinel-partition',
-  'the master is cut off from its replica and the Sentinels for 12 s, and clients go on writing to it',
-  () => partitionedMaster([]),
-);
-const guarded = failOver(
-  'sentinel-partition-guarded',
-  'the same with min-replicas-to-write 1 and min-replicas-max-lag 1',
-  () => partitionedMaster(['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1']),
-);
-const ofCluster = failOver(
-  'cluster-node-kill',
-  'kill -9 of the node of a Cluster that has the queues',
-  clusterNode,
-);
-
 /** Redis that consists of several servers, one of which is lost. What Redis loses is counted, and is not ours. */
 export const failOvers: readonly Scenario[] = [
-  killed,
+  failOver('sentinel-kill', 'kill -9 of the master behind Sentinels', () => killedMaster([])),
   failOver(
     'sentinel-kill-return',
     'the same twice: each time the old master comes back as a replica of the new one',
     () => flappingMaster(2),
   ),
-  flapping,
-  partitioned,
-  guarded,
-  ofCluster,
-  durable(partitioned),
-  ...[killed, flapping, partitioned, guarded, ofCluster].map(confirmed),
+  failOver('sentinel-flap', `the same ${FLAPS} times in a row, under load all the while`, () =>
+    flappingMaster(FLAPS),
+  ),
+  failOver(
+    'sentinel-partition',
+    'the master is cut off from its replica and the Sentinels for 12 s, and clients go on writing to it',
+    () => partitionedMaster([]),
+  ),
+  failOver(
+    'sentinel-partition-guarded',
+    'the same with min-replicas-to-write 1 and min-replicas-max-lag 1',
+    () => partitionedMaster(['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1']),
+  ),
+  failOver('cluster-node-kill', 'kill -9 of the node of a Cluster that has the queues', clusterNode),
 ];
 
 function failOver(name: string, what: string, start: () => Promise<Breakable>): Scenario {
@@ -99,7 +89,29 @@ async function breakOnce(
     strikes.push({ kind, mayRepeat: true, ...strike });
   }
   await wait(AFTER_MS);
-  return strikes;
+  return withUnasked(strikes, redis.seenFailOvers ?? []);
+}
+
+/** On a busy machine, Sentinels take a master for dead that only is slow: each fail-over but those asked for is a strike as well. */
+export function withUnasked(
+  strikes: readonly InjectedFault[],
+  seen: readonly SeenFailOver[],
+): readonly InjectedFault[] {
+  const asked = strikes.map(({ startedAt, endedAt }) =>
+    seen.find((one) => one.endedAt >= startedAt && one.endedAt <= endedAt),
+  );
+  const unasked = seen.filter((one) => !asked.includes(one));
+  const [{ kind } = { kind: '' }] = strikes;
+  return [
+    ...strikes,
+    ...unasked.map((one) => ({
+      kind,
+      victim: 'Redis, of which nobody asked it',
+      mayRepeat: true,
+      isFurtherStrike: true as const,
+      ...one,
+    })),
+  ];
 }
 
 async function killedMaster(options: readonly string[]): Promise<Breakable> {

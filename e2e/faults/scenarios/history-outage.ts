@@ -29,7 +29,8 @@ export const historyOutage: Scenario = {
   name: NAME,
   what: `PostgreSQL is away for ten minutes (--minutes) at ${PER_SECOND} events/s: how long deliveries take with and without it, and how fast the history catches up`,
   usualCount: 1,
-  obstacle: async () => historyObstacle(),
+  obstacle: async (mode) =>
+    mode === 'durable' ? 'nothing is accepted while PostgreSQL is away' : historyObstacle(),
   run: async (setting) =>
     await runService({
       ...setting,

@@ -57,6 +57,7 @@ import {
   tryNewTransformation,
   tryWebhookTransformation,
 } from './transformations';
+import { readWebhookSecret, rotateWebhookSecret } from './webhook-secrets';
 import {
   createWebhook,
   deleteWebhook,
@@ -65,8 +66,6 @@ import {
   enableWebhook,
   listWebhooks,
   readWebhook,
-  readWebhookSecret,
-  rotateWebhookSecret,
   testWebhook,
   updateWebhook,
   verifyWebhook,

@@ -11,7 +11,7 @@ import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { presentWebhook, webhookSchema } from './present-webhook';
-import { secretOf, secretViewSchema } from './webhooks';
+import { secretOf, secretViewSchema } from './webhook-secrets';
 
 /** What the routes of listeners call beside the core. */
 export interface ListenerModules {

@@ -10,10 +10,12 @@ import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
-import { keys } from '@hookferry/core/domain/keys';
+import { laneNameOf } from '@hookferry/core/domain/endpoint';
+import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
   createQueueLayout,
   DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
   oneShard,
   type QueueShards,
   shardsAmong,
@@ -31,6 +33,7 @@ import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { atomicOneByOne, createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
@@ -54,6 +57,7 @@ import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
+import { uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { withMethods } from '@hookferry/core/testing/with-methods';
 import type { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
@@ -97,11 +101,7 @@ function openProcess(
     transformPool: fake<TransformPool>({
       run: () => Promise.reject(new Error('No endpoint here has code.')),
     }),
-    placement: new DeliveryPlacement(
-      redis,
-      { ...shards, formerHomeShardsOf: () => [], isStable: true },
-      admission.deliveryQueue,
-    ),
+    placement: new DeliveryPlacement(redis, { ...shards, isStable: true }, admission.deliveryQueue),
     deliveryQueue: new DeliveryQueue(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards),
     atomic: createAtomic(redis),
@@ -515,6 +515,55 @@ it('takes the deliveries of several shards, each once', async () => {
   for (const delivery of deliveries) {
     expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
   }
+});
+
+it('tells the lag of a delivery that was put off behind an event that is still to be fanned out', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const [olderId, id] = [uniqueEventId(), uniqueEventId()];
+  const event = buildEvent({ id, accountId, acceptedAt: systemClock() });
+  await eventStore.save(event)(client);
+  await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+  const older = { id: olderId, accountId, type: 'a.b', body: '{}', acceptedAt: event.acceptedAt - 1 };
+  await new EventQueue(client, oneShard('bull')).add(older);
+  const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt, isInLane: true };
+  await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+  const { start, signals } = openProcess(redis);
+  start();
+  const { delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
+  while ((await client.zcard(delayed)) === 0) await immediate();
+  await client.del(createJobKeys('bull', EVENTS_QUEUE).wait);
+  while (signals.named('delivery.attempted').length === 0) await immediate();
+  expect(signals.named('delivery.attempted')).toMatchObject([{ firstLagMs: expect.any(Number) }]);
+});
+
+it('loses nothing of a lane whose home shard is this one by the time that the lane is to be moved', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  await endpointStore.create(endpoint);
+  let looks = 0;
+  // By the layout of before it is in another one.
+  const homeShardOf = () => ({ prefix: ++looks > 1 ? 'bull' : 'other' });
+  const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
+  const placement = new DeliveryPlacement(
+    redis,
+    { ...oneShard('bull'), homeShardOf, isStable: true },
+    deliveryQueue,
+  );
+  const { start, sentIds } = openProcess(redis, { change: { placement } });
+  const { accountId, id: endpointId } = endpoint;
+  const event = buildEvent({ accountId, acceptedAt: systemClock() });
+  await eventStore.save(event)(client);
+  await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+  const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt, isInLane: true };
+  await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+  start();
+  while ((await client.zcard(queueKeysOf('bull').lane(laneNameOf(endpointId)))) > 0) await immediate();
+  expect(sentIds()).toEqual([event.id]);
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {

@@ -51,6 +51,8 @@ interface ShardParts extends DeliveryWorkerParts {
 
 // An attempt of the same delivery in another shard takes about as long as any.
 const ELSEWHERE = { kind: 'later', delayMs: 1_000 } as const;
+// In step with that, a move and a run could find each other at work each time.
+const MOVE_LATER = { kind: 'later', delayMs: 300 } as const;
 
 /** Open the worker of a shard's deliveries: each run of a job makes one attempt, and says what happens to the job next. */
 export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard): DeliveryWorker {
@@ -111,7 +113,7 @@ async function runJob(
   if (lane) return await runLane(parts, job, lane, token, abortSignal);
   const run = readRun(parts, job);
   if (placement.isInHomeShard(run, shard)) return await attempt(parts, job, run, abortSignal);
-  return await orTryAgainSoon(() => moveToHomeShard(parts, run), job, token, emit);
+  return await orTryAgainSoon(() => moveJob(parts, run), job, token, emit);
 }
 
 // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
@@ -170,12 +172,13 @@ async function runLane(
 
 /** First the events: what they bring meanwhile is in a lane then. */
 async function isBehindElsewhere(
-  { attemptParts, placement }: ShardParts,
+  { attemptParts, placement, shard }: ShardParts,
   { eventId, place: acceptedAt }: TakenLane['head'] & { readonly eventId: EventId },
-  { accountId, endpointId, lane }: OwnedLane,
+  owned: OwnedLane,
 ): Promise<boolean> {
-  const isBehindEvent = await attemptParts.oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt });
-  return isBehindEvent || (await placement.hasOlderElsewhere(endpointId, lane, { eventId, acceptedAt }));
+  const asked = { accountId: owned.accountId, id: eventId, acceptedAt };
+  const isBehindEvent = await attemptParts.oldestEvents.hasOlder(asked);
+  return isBehindEvent || (await placement.hasOlderElsewhere(owned, shard, { eventId, acceptedAt }));
 }
 
 async function runBatch(
@@ -191,7 +194,7 @@ async function runBatch(
   if (isHome && placement.isStable) {
     return await orWhenReadable(parts, job, () => deliverBatchAgain(attemptParts, batch, abortSignal));
   }
-  // While queues are split again, each delivery is claimed by itself.
+  // While queues are split again, each delivery goes by itself: another shard may have it too.
   const end = { kind: isHome ? 'alone' : 'done' } as const;
   const endAll = () => parts.atomic(batch.stepsToEnd(members.map(({ eventId }) => ({ eventId, end }))));
   if (isHome) {
@@ -199,11 +202,11 @@ async function runBatch(
     return DONE;
   }
   const move = async () => {
-    if (!(await moveMembers(parts, batch))) return 'elsewhere';
+    if (!(await moveMembers(parts, batch))) return MOVE_LATER;
     await endAll();
     return DONE;
   };
-  return await orTryAgainSoon(() => moveHome(parts, owned, move), job, token, emit);
+  return await orTryAgainSoon(move, job, token, emit);
 }
 
 /** Gives whether all have jobs in their home shard, so that the batch may go. */
@@ -215,23 +218,12 @@ async function moveMembers({ attemptParts }: ShardParts, batch: JobBatch): Promi
 
 async function moveLane(parts: ShardParts, job: Job<DeliveryJob>, lane: OwnedLane): Promise<DeliverResult> {
   const { attemptParts, runningLanes, worker } = parts;
-  return await moveHome(parts, lane, async () => {
-    const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
-    const isInBatches = worker.laneOf(job)?.head.isInBatches === true;
-    const events = await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, isInBatches);
-    if (events.length === 0 && entries.length > 0) return 'elsewhere';
-    await worker.endLaneBy(job, runningLanes.forget(lane, events));
-    return DONE;
-  });
-}
-
-async function moveHome(
-  { placement, shard }: ShardParts,
-  { endpointId }: Pick<OwnedLane, 'endpointId'>,
-  move: () => Promise<DeliverResult | 'elsewhere'>,
-): Promise<DeliverResult> {
-  const moved = await placement.move(endpointId, shard, move);
-  return moved === 'elsewhere' ? ELSEWHERE : moved;
+  const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
+  const isInBatches = worker.laneOf(job)?.head.isInBatches === true;
+  const events = await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, isInBatches);
+  if (events.length === 0 && entries.length > 0) return MOVE_LATER;
+  await worker.endLaneBy(job, runningLanes.forget(lane, events));
+  return DONE;
 }
 
 async function attempt(
@@ -262,12 +254,6 @@ async function orWhenReadable(
   }
 }
 
-async function moveToHomeShard(
-  { attemptParts, placement }: ShardParts,
-  run: DeliveryRun,
-): Promise<DeliverResult> {
-  // What moves out of the home shard finds this job running, and stays.
-  const mayGo =
-    !(await placement.isMoving(run.endpointId)) && (await attemptParts.deliveryQueue.moveToHomeShard(run));
-  return mayGo ? DONE : ELSEWHERE;
+async function moveJob({ attemptParts }: ShardParts, run: DeliveryRun): Promise<DeliverResult> {
+  return (await attemptParts.deliveryQueue.moveToHomeShard(run)) ? DONE : MOVE_LATER;
 }

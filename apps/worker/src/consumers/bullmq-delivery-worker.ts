@@ -223,7 +223,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const behind = waitsBehind ? [{ reason: 'ordering', since: place } as const] : [];
     return {
       ...run,
-      hasWaited: run.hasWaited || waitsBehind,
+      // One that was only put off behind an event waited for this service, and for no receiver.
+      hasWaited: waitsBehind || hadBegun || this.#holds.has(job) || run.wasTakenOver,
       holds: [...behind, ...holdsSince(run.holds ?? [], place)],
       lane: {
         name,
@@ -262,7 +263,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         },
         listFirst: (most) => this.#runningLanes.listFirst(name, most),
         drop: (events) => this.#runningLanes.drop(name, events),
-        leave: (events) => this.endLaneBy(job, this.#runningLanes.leave(lane, events)),
+        leave: (entries) => this.endLaneBy(job, this.#runningLanes.leave(lane, entries)),
       },
     };
   }
@@ -519,7 +520,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       const isForGood = this.#isForGood(error, job);
       if (batch && isForGood) await this.#failBatch(job, batch, error);
       else if (lane?.head.eventId && lane.head.isInBatches && isOfDelivery(error)) {
-        await this.endLaneBy(job, this.#runningLanes.leave(lane.owned, [lane.head.eventId]));
+        const entry = { eventId: lane.head.eventId, acceptedAt: lane.head.place };
+        await this.endLaneBy(job, this.#runningLanes.leave(lane.owned, [entry]));
       } else if (lane && isForGood) await this.#failHead(job, lane, error);
       else return await super.handleFailed(error, job, token, () => false);
       return undefined as unknown as Job<DeliveryJob, JobEnd>;

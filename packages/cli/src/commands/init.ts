@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Cli } from '../cli';
 import { UsageError } from '../failures/usage-error';
@@ -53,12 +53,37 @@ async function writeReceiver(folder: string, framework: Framework, { output }: C
   }
   await mkdir(folder, { recursive: true });
   for (const file of files) await copyFile(join(template, file), join(folder, file), constants.COPYFILE_EXCL);
+  await takeFromCheckout(template, folder);
   output.result({ folder, framework, files }, `Wrote a receiver into ${folder}: ${files.join(', ')}`);
   const place = relative('', folder) === '' ? [] : [`cd ${folder}`];
   const steps = [...place, ...NEXT_STEPS[framework]].map((step) => `  ${step}`);
   output.note(
     `\nNext:\n\n${steps.join('\n')}\n\nThen register it: hookferry webhooks create URL --events order.created`,
   );
+}
+
+/** Where each language's receiver is in a checkout, and which file of a template asks for it. */
+const IN_CHECKOUT = [
+  {
+    file: 'package.json',
+    from: 'packages/receiver',
+    asked: /("@hookferry\/receiver": )"[^"]*"/,
+    by: '$1"file:PLACE"',
+  },
+  { file: 'requirements.txt', from: 'clients/python', asked: /^hookferry\b.*$/m, by: 'PLACE' },
+] as const;
+
+/** From a checkout, the receiver uses the package of that checkout: the registry may not have this version. */
+async function takeFromCheckout(template: string, folder: string): Promise<void> {
+  const checkout = resolve(template, '../../../..');
+  for (const { file, from, asked, by } of IN_CHECKOUT) {
+    // Sources are in no package that is installed.
+    const isThere = (await readdir(join(checkout, from, 'src')).catch(() => [])).length > 0;
+    const text = await readFile(join(folder, file), 'utf8').catch(() => '');
+    if (!isThere || !asked.test(text)) continue;
+    const place = relative(resolve(folder), join(checkout, from));
+    await writeFile(join(folder, file), text.replace(asked, by.replace('PLACE', place)));
+  }
 }
 
 function whenMissing(error: NodeJS.ErrnoException): string[] {

@@ -49,6 +49,6 @@ function findServer(): string {
   }
   throw new UsageError(
     'The package hookferry-server, which has the service in it, is not installed.',
-    'Run it without installing it: npx hookferry-server',
+    'Install its tarball beside this one, or, in a checkout of the service, run `npm start` there.',
   );
 }

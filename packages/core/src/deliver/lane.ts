@@ -173,7 +173,7 @@ async function supersedeSome(
 
 /** It is due later, and others of its lane need not wait for it: it gets a job of its own. */
 export async function waitAlone({ eventId }: DeliveryRun, lane: LaneRun): Promise<DeliverResult> {
-  await lane.leave([eventId]);
+  await lane.leave([{ eventId, acceptedAt: lane.place }]);
   return DONE;
 }
 
@@ -196,6 +196,6 @@ export async function leaveLane(
     });
     await atomic([admissionStore.joinOrder(endpointId, places)]);
   }
-  await lane.leave(first.map(({ eventId }) => eventId));
+  await lane.leave(first);
   return DONE;
 }

@@ -224,7 +224,7 @@ export interface LaneRun {
   /** Forget some that have ended. The one that runs stays. */
   drop(events: readonly EventId[]): Promise<void>;
   /** Give these jobs of their own; the rest of the lane follows behind them. It ends the run. */
-  leave(events: readonly EventId[]): Promise<void>;
+  leave(entries: readonly LanePlace[]): Promise<void>;
 }
 
 /**

@@ -121,7 +121,7 @@ import type { EventId } from './event';
  * | `left-layouts:{bull}` | sorted set | empty ones, by since when | as above |
  * | `served-shards:{bull}` | sorted set | prefixes of the shards that workers take jobs from, by when one last said so | 15 seconds |
  * | `resharding:{bull}` | string | which worker moves jobs to their home shards now | 2 seconds, 10 once nothing is left |
- * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on, or with `/` as the event whose lane is moving, while the queues are being split again | the end of the attempt, two minutes at most |
+ * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on while the queues are being split again | the end of the attempt, two minutes at most |
  *
  * Keys with `{bull}`, from `held` to `rejected-jobs`, exist once for each shard of the queues, with the
  * shard's own hash tag. BullMQ owns the keys below its prefix.

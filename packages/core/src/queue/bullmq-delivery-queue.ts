@@ -95,8 +95,8 @@ export class DeliveryQueue {
   /**
    * Gives a delivery that has a job elsewhere its job in its home shard, if it is not in a lane or a batch there.
    *
-   * @returns whether the other job may be removed. It must stay while a worker runs the job that was at home
-   *   before: that worker may have read its data before the other job was added.
+   * @returns whether the other job may be removed. It must stay while a worker has what was at home before: that worker may have read
+   *   its data before the other job was added, or may be moving it here, as workers do not agree for seconds where home is.
    */
   async moveToHomeShard({
     request,
@@ -105,16 +105,21 @@ export class DeliveryQueue {
     const homeShard = this.#shards.in(this.shards.homeShardOf(delivery.endpointId));
     if ((await addJobs(homeShard, [toAdd(delivery, request)])(this.redis)) === 1) return true;
     await this.#putBackFailedIn(homeShard, delivery);
-    return !(await this.#isRunningIn(homeShard, delivery)) && (await this.#isPlacedIn(homeShard, delivery));
+    return await this.#staysIn(homeShard, delivery);
   }
 
-  /** Add entries of a lane in their home shard, as they are elsewhere. @returns those that are there: not those whose own job runs there. */
+  /**
+   * Add entries of a lane in their home shard, as they are elsewhere.
+   *
+   * @returns those that are there, and may be removed here: none while a worker has the lane there. See `moveToHomeShard`.
+   */
   async moveEntriesHome(
     { accountId, endpointId, lane }: EndpointAddress & { readonly lane: LaneName },
     entries: readonly LanePlace[],
     isInBatches: boolean,
   ): Promise<readonly EventId[]> {
     const homeShard = this.#shards.in(this.shards.homeShardOf(endpointId));
+    if ((await this.redis.exists(homeShard.keys.lock(laneJobIdOf(lane)))) > 0) return [];
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
       accountId,
       lane,
@@ -124,13 +129,10 @@ export class DeliveryQueue {
       isInBatches,
     }));
     await addEntries(homeShard, added)(this.redis);
-    const mayGo = entries.map(async ({ eventId }) => {
-      const delivery = { endpointId, eventId };
-      const isRunning = await this.redis.exists(homeShard.keys.lock(deliveryIdOf(delivery)));
-      return isRunning === 0 && (await this.#isPlacedIn(homeShard, delivery));
-    });
-    const may = await Promise.all(mayGo);
-    return entries.filter((_entry, i) => may[i]).map(({ eventId }) => eventId);
+    const stay = await Promise.all(
+      entries.map(({ eventId }) => this.#staysIn(homeShard, { endpointId, eventId })),
+    );
+    return entries.filter((_entry, i) => stay[i]).map(({ eventId }) => eventId);
   }
 
   /** Whether a lane begins with an older delivery in one of these shards. */
@@ -315,6 +317,19 @@ export class DeliveryQueue {
     return lane !== undefined || batch > 0;
   }
 
+  // Nothing can take it away from there: what takes its lock after this finds the delivery locked where it comes from. So the locks are
+  // asked for first.
+  async #staysIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
+    const lane = await findLaneOf(this.redis, shard.shard, delivery);
+    const jobIds = [
+      deliveryIdOf(delivery),
+      laneJobIdOf(lane ?? laneNameOf(delivery.endpointId)),
+      await this.#jobIdOf(shard, delivery),
+    ];
+    const locked = await this.redis.exists(...jobIds.map((jobId) => shard.keys.lock(jobId)));
+    return locked === 0 && (await this.#isPlacedIn(shard, delivery));
+  }
+
   // A job has a lock while a worker runs it.
   async #isRunningIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const { keys } = shard;
@@ -394,7 +409,7 @@ export function standingOfLane(keys: JobKeys, { lane }: ShardKeys, name: LaneNam
 }
 
 /** The lane in which a delivery is. `undefined`: it is in none. */
-export async function findLaneOf(
+async function findLaneOf(
   redis: RedisClient,
   shard: ShardKeys,
   { endpointId, eventId }: DeliveryParts,

@@ -346,8 +346,6 @@ end
 ---@key active = jobs.active
 ---@key marker = jobs.marker
 ---@key events = jobs.events
----@key counts = shard.heldCounts
----@key counted = shard.countedAsHeld
 ---@key weights = shard.accountWeights
 ---@key order_state
 ---@param base text
@@ -364,8 +362,6 @@ function wake_lines(
   active,
   marker,
   events,
-  counts,
-  counted,
   weights,
   order_state,
   base,

@@ -2,7 +2,6 @@
 ---@include ./fair-order.lua
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
----@include ./redis-held-counts.lua
 ---@include ./bullmq-lanes.lua
 ---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
@@ -127,6 +126,7 @@ end
 ---@param account AccountId
 ---@param name text              of the lane
 ---@param events EventId[]
+---@param behind text[]          the hold of each, if it waits behind another one
 ---@param was_held boolean
 ---@param failure text?          why the head has failed for good
 ---@return boolean              whether the lane was still the worker's
@@ -148,6 +148,7 @@ function leave_lane(
   account,
   name,
   events,
+  behind,
   was_held,
   failure
 )
@@ -156,16 +157,24 @@ function leave_lane(
   queue.marker = marker
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   -- What was held stays so, whatever the endpoint does with what comes due.
-  local holds = was_held and not failure and redis.call('HGET', base .. lane_job(name), jobFields.holds)
-  local runs = failure
-    and redis.call('HMGET', base .. lane_job(name), jobFields.attemptsStarted, jobFields.attemptsMade)
+  local lane_key = base .. lane_job(name)
+  local holds = was_held and not failure and redis.call('HGET', lane_key, jobFields.holds)
+  -- What was not held has waited for those before it, the first one too if one has gone before. Of a line, what was held is told of
+  -- the first one.
+  local waits = not was_held and not failure and redis.call('HEXISTS', lane_key, jobFields.inBatches) == 0
+  local has_waited = waits and redis.call('HEXISTS', lane_key, jobFields.hasWaited) == 1
+  local first = waits and redis.call('ZRANGE', lane_of(tag, name), 0, 0)[1]
+  local of_first = waits and redis.call('HGET', lane_key, jobFields.holds)
+  local runs = failure and redis.call('HMGET', lane_key, jobFields.attemptsStarted, jobFields.attemptsMade)
   local gone, added, priorities = 0, {}, {}
-  for _, event in ipairs(events) do
+  for i, event in ipairs(events) do
     local is_gone, job, priority = give_job(base, tag, account, name, event, priority_of)
     if is_gone then gone = gone + 1 end
     if job then
       added[#added + 1], priorities[#priorities + 1] = job, priority
-      if holds then redis.call('HSET', base .. job, jobFields.holds, holds, jobFields.attemptsStarted, 1) end
+      local hold = holds or event == first and of_first
+      if not hold and waits and (has_waited or event ~= first) then hold = behind[i] end
+      if hold then redis.call('HSET', base .. job, jobFields.holds, hold, jobFields.attemptsStarted, 1) end
       if runs then
         local failed = { jobFields.deferredFailure, failure, jobFields.attemptsStarted, runs[1] or 1 }
         redis.call('HSET', base .. job, jobFields.attemptsMade, runs[2] or 0, unpack(failed))
@@ -179,7 +188,7 @@ function leave_lane(
   return true
 end
 
---- Moves some of a lane's first entries elsewhere, after they were added there.
+--- Moves some of a lane's first entries elsewhere, after they were added there. What stays is held as before.
 ---@with jobs JobKeys
 ---@with shard ShardKeys
 ---@key active = jobs.active
@@ -224,5 +233,5 @@ function forget_moved(
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
   local gone = remove_entries(tag, name, events)
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held, was_held)
 end

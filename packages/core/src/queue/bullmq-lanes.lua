@@ -85,7 +85,7 @@ local function open_lane(base, tag, account, name)
     jobFields.inBatches,
     jobFields.fullAt
   )
-  local is_line = line_of(name) ~= nil
+  local is_line = line_in(name) ~= nil
   local endpoint = endpoint_of(name)
   -- An event whose endpoint has another order now may still be where that was.
   local elsewhere = is_line and lane_of(tag, endpoint) or grouped_of(tag, endpoint)
@@ -428,7 +428,7 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
   if fields[4] then
     leave_closed(key, counts, counted, tag, account, name, fields[4], event)
-  elseif fields[2] and not line_of(name) then
+  elseif fields[2] and not line_in(name) then
     count_lane_held(counts, counted, tag, account, name)
   elseif left > 0 then
     count_behind(behind_heads, -1, fields[5])

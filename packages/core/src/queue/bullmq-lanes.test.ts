@@ -1,5 +1,5 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { laneJobIdOf, type NewDelivery } from '../domain/delivery';
+import { encodeHold, type LanePlace, laneJobIdOf, type NewDelivery } from '../domain/delivery';
 import { laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
@@ -43,6 +43,10 @@ async function arrange() {
   function entry(eventId: EventId, more: Partial<NewDelivery> = {}): NewDelivery {
     const acceptedAt = NOW + events.indexOf(eventId);
     return { accountId, endpointId, eventId, acceptedAt, isInLane: true, ...more };
+  }
+
+  function place(eventId: EventId): LanePlace {
+    return { eventId, acceptedAt: NOW + events.indexOf(eventId) };
   }
 
   async function take(): Promise<TakenJob | undefined> {
@@ -99,6 +103,7 @@ async function arrange() {
     counts: new HeldCounts(client, shards),
     standings: new QueueStandings(client, shards),
     entry,
+    place,
     take,
     mustTake,
     laneOf,
@@ -307,11 +312,11 @@ it('takes a job of its own into the lane, with its request and its turn', async 
 });
 
 it('gives the deliveries jobs of their own when the endpoint has no lane any more', async () => {
-  const { client, queue, lanes, endpointId, events, entry, mustTake, take, laneOf } = await arrange();
+  const { client, queue, lanes, endpointId, events, entry, place, mustTake, take, laneOf } = await arrange();
   const request = { requestId: 'req', trigger: 'manual', requestedAt: NOW } as const;
   await queue.addRequested([{ ...entry(events[0]), request }]);
   await queue.addAll(events.map((each) => entry(each)));
-  await lanes.leave(laneOf(await mustTake()), [events[0], events[1]])(client);
+  await lanes.leave(laneOf(await mustTake()), [place(events[0]), place(events[1])])(client);
 
   const jobs = [await mustTake(), await mustTake()];
   expect(jobs.map(({ jobId }) => jobId)).toEqual([
@@ -321,12 +326,49 @@ it('gives the deliveries jobs of their own when the endpoint has no lane any mor
   expect(jobs[0]?.json.data).toContain('"id":"req"');
   const lane = await mustTake();
   expect(lane.head?.eventId).toBe(events[2]);
-  await lanes.leave(laneOf(lane), [events[2]])(client);
+  await lanes.leave(laneOf(lane), [place(events[2])])(client);
   expect((await mustTake()).jobId).toBe(`${events[2]}.${endpointId}`);
   expect(await take()).toBeUndefined();
   expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(
     0,
   );
+});
+
+it('tells of those that leave it that they have waited for the ones before', async () => {
+  const { client, queue, lanes, events, entry, place, mustTake, laneOf, end } = await arrange();
+  const [first, second, third] = events;
+  const behind = (eventId: EventId) => encodeHold({ reason: 'ordering', since: place(eventId).acceptedAt });
+  await queue.addAll([entry(first), entry(second)]);
+  await lanes.leave(laneOf(await mustTake()), [place(first), place(second)])(client);
+  expect([await mustTake(), await mustTake()].map(({ holds }) => holds)).toEqual([undefined, behind(second)]);
+  for (const eventId of [first, second])
+    await client.del(jobKeys.job(`${eventId}.${entry(eventId).endpointId}`));
+
+  await queue.addAll([entry(second), entry(third)]);
+  await end(await mustTake());
+  await lanes.leave(laneOf(await mustTake()), [place(third)])(client);
+  expect((await mustTake()).holds).toBe(behind(third));
+});
+
+it('tells nothing of the kind where they need not wait for each other', async () => {
+  const { client, queue, lanes, events, entry, place, mustTake, laneOf } = await arrange();
+  const [first, second] = events;
+  await queue.addAll([entry(first, { isInBatches: true }), entry(second, { isInBatches: true })]);
+  await lanes.leave(laneOf(await mustTake()), [place(first), place(second)])(client);
+  expect([await mustTake(), await mustTake()].map(({ holds }) => holds)).toEqual([undefined, undefined]);
+});
+
+it('keeps what stays held when a part of it moves to another shard', async () => {
+  const { client, queue, lanes, events, entry, counts, mustTake, laneOf, delay, wake } = await arrange();
+  await queue.addAll(events.map((each) => entry(each)));
+  const job = await mustTake();
+  const hold = { reason: 'disabled', since: NOW + 5 } as const;
+  await lanes.hold(laneOf(job), hold);
+  await delay(job);
+  await wake();
+  await lanes.forget(laneOf(await mustTake()), [events[0]])(client);
+  expect(await counts.read()).toMatchObject({ ordering: 0, disabled: 2 });
+  expect(await mustTake()).toMatchObject({ holds: encodeHold(hold), head: { eventId: events[1] } });
 });
 
 it('counts all behind the head as waiting, and all of a lane that does not go on as held', async () => {

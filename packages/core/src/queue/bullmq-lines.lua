@@ -20,7 +20,7 @@ local function endpoint_of(lane)
   return string.match(lane, '[^.]*$')
 end
 
-local function line_of(lane)
+local function line_in(lane)
   return string.match(lane, '^(.*)%.')
 end
 
@@ -48,7 +48,7 @@ end
 
 --- An event has become an entry of a lane: nothing to do if that is no line.
 local function note_in_line(tag, lane, event, place)
-  local line, endpoint = line_of(lane), endpoint_of(lane)
+  local line, endpoint = line_in(lane), endpoint_of(lane)
   if not line then return end
   redis.call('ZADD', grouped_of(tag, endpoint), place, event)
   redis.call('HSET', lines_of(tag, endpoint), event, line)
@@ -56,7 +56,7 @@ end
 
 --- The same for some that have left it.
 local function forget_in_line(tag, lane, events)
-  if not line_of(lane) or #events == 0 then return end
+  if not line_in(lane) or #events == 0 then return end
   local endpoint = endpoint_of(lane)
   redis.call('ZREM', grouped_of(tag, endpoint), unpack(events))
   redis.call('HDEL', lines_of(tag, endpoint), unpack(events))
@@ -64,7 +64,7 @@ end
 
 --- The job of a lane was added, or is gone.
 local function count_line(tag, lane, change)
-  if not line_of(lane) then return end
+  if not line_in(lane) then return end
   local endpoint = endpoint_of(lane)
   local lines = lines_of(tag, endpoint)
   if change < 0 and redis.call('EXISTS', grouped_of(tag, endpoint)) == 0 then

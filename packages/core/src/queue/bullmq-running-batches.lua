@@ -260,7 +260,7 @@ function end_heads(
   local queue = { base = base, wait = wait, prioritized = prioritized, counter = counter, meta = meta }
   queue.active, queue.marker = active, marker
   -- Maybe only since this run. A line is open while it runs.
-  local is_held = not line_of(name) and redis.call('HEXISTS', key, jobFields.holds) == 1
+  local is_held = not line_in(name) and redis.call('HEXISTS', key, jobFields.holds) == 1
   local gone = remove_entries(tag, name, ended)
   if #left == 0 then
     go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, is_held)

@@ -377,12 +377,13 @@ describe('of a lane that was held, what is left', () => {
 
   it('tells so by jobs of its own, and in the lane until it has these', async () => {
     const { client, lanes, laneOf, again, mustTake, events, counts } = await arrangeHeld();
-    await lanes.leave(laneOf(again), [events[0] as EventId])(client);
+    const entries = events.map((eventId) => ({ eventId, acceptedAt: NOW }));
+    await lanes.leave(laneOf(again), entries.slice(0, 1))(client);
     expect(await counts.read()).toMatchObject({ disabled: 2 });
     expect((await mustTake()).holds).toBe(again.holds);
     const lane = await mustTake();
     expect(lane.holds).toBe(again.holds);
-    await lanes.leave(laneOf(lane), events.slice(1))(client);
+    await lanes.leave(laneOf(lane), entries.slice(1))(client);
     expect([(await mustTake()).holds, (await mustTake()).holds]).toEqual([again.holds, again.holds]);
     expect(await counts.read()).toMatchObject({ disabled: 0 });
   });

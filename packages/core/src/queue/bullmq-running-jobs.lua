@@ -114,7 +114,7 @@ end
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
 local function turn_in(jobs_of_events, tag, account, name, began, has_waited, carries, sent, is_in_batches, looks)
-  local lane, line, endpoint = lane_of(tag, name), line_of(name), endpoint_of(name)
+  local lane, line, endpoint = lane_of(tag, name), line_in(name), endpoint_of(name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
   if not event then

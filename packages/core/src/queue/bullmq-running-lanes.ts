@@ -196,8 +196,9 @@ export class RunningLanes {
   }
 
   /** Give some of its entries jobs of their own. The lane's job goes behind them, and ends with the last entry. */
-  leave(lane: OwnedLane, events: readonly EventId[]): Step<boolean> {
-    return leaveLane({ ...this.#of(lane), events });
+  leave(lane: OwnedLane, entries: readonly LanePlace[]): Step<boolean> {
+    const behind = entries.map(({ acceptedAt }) => encodeHold({ reason: 'ordering', since: acceptedAt }));
+    return leaveLane({ ...this.#of(lane), events: entries.map(({ eventId }) => eventId), behind });
   }
 
   /**
@@ -206,7 +207,7 @@ export class RunningLanes {
    * @returns whether the lane was still this worker's.
    */
   failHead(lane: OwnedLane, event: EventId, failure: string): Step<boolean> {
-    return leaveLane({ ...this.#of(lane), events: [event], failure });
+    return leaveLane({ ...this.#of(lane), events: [event], behind: [], failure });
   }
 
   /** After entries were added in another shard: they are none of this lane any more. */

@@ -1,4 +1,4 @@
-import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
+import { type DeliveryRun, deliveryIdOf, laneJobIdOf } from '../domain/delivery';
 import { laneNameOf } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, type QueueShard, shardsAmong } from '../domain/queues';
@@ -22,11 +22,7 @@ async function arrange({ isStable = false } = {}) {
   const shards = shardsAmong(now, [before]);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const run = misplacedRun((id) => shards.homeShardOf(id).prefix !== 'bull');
-  const placement = new DeliveryPlacement(
-    redis,
-    { ...shards, formerHomeShardsOf: () => before.shards, isStable },
-    deliveryQueue,
-  );
+  const placement = new DeliveryPlacement(redis, { ...shards, isStable }, deliveryQueue);
   const home = shards.homeShardOf(run.endpointId);
   const keysIn = ({ prefix }: QueueShard) => createJobKeys(prefix, DELIVERIES_QUEUE);
   const jobId = deliveryIdOf(run);
@@ -89,6 +85,48 @@ it('lets go of a job whose delivery is in a lane at home, or in a batch', async 
   expect(await jobsInHomeShard()).toEqual([`lane/${run.endpointId}`]);
 });
 
+describe('what two workers move towards each other', () => {
+  async function arrangeEntry(line?: string) {
+    const scene = await arrange();
+    const { client, deliveryQueue, run, home } = scene;
+    const entry = { eventId: run.eventId, acceptedAt: 1, request: undefined };
+    await deliveryQueue.addAll([{ ...run, acceptedAt: 1, isInLane: true, line }]);
+    const lane = laneNameOf(run.endpointId, line);
+    const { lock } = createJobKeys(home.prefix, DELIVERIES_QUEUE);
+    return {
+      ...scene,
+      /** What may be removed elsewhere. */
+      moveEntry: () => deliveryQueue.moveEntriesHome({ ...run, lane }, [entry], false),
+      /** Another worker takes this job at home. */
+      take: (id: string) => client.set(lock(id), 'token'),
+      letGo: (id: string) => client.del(lock(id)),
+    };
+  }
+
+  it.each([
+    ['the lane', undefined],
+    ['the line of its group', 'a'],
+  ])('stays where it is while the other one has %s', async (_what, line) => {
+    const { deliveryQueue, run, moveEntry, take, letGo } = await arrangeEntry(line);
+    const job = laneJobIdOf(laneNameOf(run.endpointId, line));
+    await take(job);
+    expect([await moveEntry(), await deliveryQueue.moveToHomeShard(run)]).toEqual([[], false]);
+    await letGo(job);
+    expect([await moveEntry(), await deliveryQueue.moveToHomeShard(run)]).toEqual([[run.eventId], true]);
+  });
+
+  it('stays where it is while the other one has its batch', async () => {
+    const { client, home, run, moveEntry, take, letGo } = await arrangeEntry();
+    const { lane, batches } = queueKeysOf(home.prefix);
+    await client.del(lane(laneNameOf(run.endpointId)));
+    await client.hset(batches(run.endpointId), run.eventId, 'first');
+    await take(`batch/first.${run.endpointId}`);
+    expect(await moveEntry()).toEqual([]);
+    await letGo(`batch/first.${run.endpointId}`);
+    expect(await moveEntry()).toEqual([run.eventId]);
+  });
+});
+
 it('works on one of two jobs at a time while processes may have different layouts', async () => {
   const { placement, run, home, former } = await arrange();
   let end = () => {};
@@ -110,12 +148,16 @@ it('works on one of two jobs at a time while processes may have different layout
   await expect(placement.work(run, former, async () => 'sent')).resolves.toBe('sent');
 });
 
-it('waits for what began elsewhere before anybody knew of another layout', async () => {
+it('waits for what a worker has in another shard, in the home shard and out of it', async () => {
   const { placement, run, home, former, lock, unlock } = await arrange();
   await lock(former);
   await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('elsewhere');
   await unlock(former);
   await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('sent');
+  await lock(home);
+  await expect(placement.work(run, former, async () => 'sent')).resolves.toBe('elsewhere');
+  await unlock(home);
+  await expect(placement.work(run, former, async () => 'sent')).resolves.toBe('sent');
 });
 
 it('goes on at once with the job of a worker that was killed in the middle, in the same shard', async () => {
@@ -132,10 +174,10 @@ it('asks Redis for nothing when all processes agree', async () => {
 });
 
 it('knows an older delivery of a lane in another shard, and of no younger one', async () => {
-  const { client, placement, run, former } = await arrange();
+  const { client, placement, run, home, former } = await arrange();
   const { endpointId, eventId } = run;
   const lane = laneNameOf(endpointId);
-  const isBehind = () => placement.hasOlderElsewhere(endpointId, lane, { eventId, acceptedAt: 5 });
+  const isBehind = () => placement.hasOlderElsewhere({ endpointId, lane }, home, { eventId, acceptedAt: 5 });
   expect(await isBehind()).toBe(false);
   await client.zadd(queueKeysOf(former.prefix).lane(lane), 6, uniqueEventId());
   expect(await isBehind()).toBe(false);

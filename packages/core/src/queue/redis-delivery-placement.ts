@@ -1,18 +1,15 @@
-import type { DeliveryParts, DeliveryRun, LanePlace } from '../domain/delivery';
-import type { EndpointId, LaneName } from '../domain/endpoint';
-import type { EventId } from '../domain/event';
-import { keys } from '../domain/keys';
+import type { DeliveryRun, LanePlace } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
+import type { OwnedLane } from './bullmq-running-lanes';
 import { claimDelivery, releaseDelivery } from './redis-delivery-placement.script';
 import type { ShardsInForce } from './shards-in-force';
 
 // Longer than an attempt takes. It expires only when a process ends in the middle of an attempt, and then
 // matters only for a job in another shard.
 const CLAIM_MS = 120_000;
-// In place of an event: no event has this id.
-const MOVING = '/' as EventId;
 
 /**
  * Whether a delivery's job may run where it is. While the queues are being split again a delivery may have
@@ -23,10 +20,7 @@ const MOVING = '/' as EventId;
 export class DeliveryPlacement {
   constructor(
     private readonly redis: RedisClient,
-    private readonly shards: Pick<
-      ShardsInForce,
-      'all' | 'homeShardOf' | 'homeShardsOf' | 'formerHomeShardsOf' | 'isStable'
-    >,
+    private readonly shards: Pick<ShardsInForce, 'all' | 'homeShardOf' | 'homeShardsOf' | 'isStable'>,
     private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasOlderIn'>,
   ) {}
 
@@ -45,16 +39,21 @@ export class DeliveryPlacement {
   }
 
   /**
-   * Whether an older delivery of a lane is in another shard. For a few seconds processes do not agree which one its home shard is, and
-   * put deliveries into both.
+   * Whether an older delivery of a lane in this shard is in another one. For a few seconds processes do not agree which one its home
+   * shard is, and put deliveries into both.
    */
-  async hasOlderElsewhere(endpointId: EndpointId, lane: LaneName, entry: LanePlace): Promise<boolean> {
-    const home = this.shards.homeShardOf(endpointId);
-    const others = this.shards.homeShardsOf(endpointId).filter(({ prefix }) => prefix !== home.prefix);
-    return await this.deliveryQueue.hasOlderIn(others, lane, entry);
+  async hasOlderElsewhere(
+    { endpointId, lane }: Pick<OwnedLane, 'endpointId' | 'lane'>,
+    shard: QueueShard,
+    entry: LanePlace,
+  ): Promise<boolean> {
+    return await this.deliveryQueue.hasOlderIn(this.#othersThan(shard, endpointId), lane, entry);
   }
 
-  /** Make an attempt, unless another shard is working on the delivery right now. */
+  /**
+   * Make an attempt, unless a worker has the delivery in another shard right now. Of two that begin in two shards, each has its own lock
+   * before it asks for the other's: so they never both go on. The claim is for a process that has stood still, and knows no other shard.
+   */
   async work<Result>(
     run: DeliveryRun,
     shard: QueueShard,
@@ -62,31 +61,17 @@ export class DeliveryPlacement {
   ): Promise<Result | 'elsewhere'> {
     if (this.shards.isStable) return await attempt();
     return await this.#whileClaimed(run, shard, async () => {
-      // Work that began before the process knew of another layout holds no claim.
-      const former = this.shards.formerHomeShardsOf(run.endpointId);
-      return (await this.deliveryQueue.isRunningIn(former, run)) ? 'elsewhere' : await attempt();
+      const others = this.#othersThan(shard, run.endpointId);
+      return (await this.deliveryQueue.isRunningIn(others, run)) ? 'elsewhere' : await attempt();
     });
   }
 
-  /**
-   * Move a lane or a batch of an endpoint to its home shard, unless another shard is moving one. Else two workers that do not agree
-   * where home is would each find the deliveries in the other shard, and both remove them.
-   */
-  async move<Result>(
-    endpointId: EndpointId,
-    shard: QueueShard,
-    move: () => Promise<Result>,
-  ): Promise<Result | 'elsewhere'> {
-    return await this.#whileClaimed({ endpointId, eventId: MOVING }, shard, move);
-  }
-
-  /** Whether some shard's lane or batch of an endpoint is on its way. */
-  async isMoving(endpointId: EndpointId): Promise<boolean> {
-    return (await this.redis.exists(keys.sending(endpointId, MOVING))) > 0;
+  #othersThan({ prefix }: QueueShard, endpointId: EndpointId): readonly QueueShard[] {
+    return this.shards.homeShardsOf(endpointId).filter((other) => other.prefix !== prefix);
   }
 
   async #whileClaimed<Result>(
-    { endpointId: endpoint, eventId: event }: Pick<DeliveryParts, 'endpointId' | 'eventId'>,
+    { endpointId: endpoint, eventId: event }: DeliveryRun,
     { prefix: shard }: QueueShard,
     act: () => Promise<Result>,
   ): Promise<Result | 'elsewhere'> {

@@ -109,13 +109,6 @@ export class ShardsInForce implements QueueShards {
     return shards.filter(({ prefix }) => !kept.has(prefix));
   }
 
-  /** The former home shards of an id: a worker may still run its job there. */
-  formerHomeShardsOf(id: string): readonly QueueShard[] {
-    const home = this.homeShardOf(id);
-    const shards = this.#formerLayouts().map(({ shardOf }) => shardOf(id));
-    return shards.filter(({ prefix }) => prefix !== home.prefix);
-  }
-
   #formerLayouts(): readonly QueueLayout[] {
     const { inForce, others } = this.#known ?? { inForce: { since: 0 }, others: [] };
     return others.filter(({ since }) => since < inForce.since).map(({ count }) => this.#layoutOf(count));

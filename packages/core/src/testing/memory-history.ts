@@ -1,6 +1,6 @@
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
-import { readSummary } from '../domain/delivery-log';
+import { readLog, readSummary } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { MovedEvent } from '../domain/moved-event';
 import type { PgHistory } from '../history/database/pg-history';
@@ -57,6 +57,12 @@ export class MemoryHistory {
         return log === undefined ? [] : [{ endpointId, log }];
       });
       return [{ ...event, deliveries }];
+    });
+
+  readonly readStates: PgHistory['readStates'] = async (accountId, wanted) =>
+    wanted.map((delivery) => {
+      const log = this.logOf(accountId, delivery);
+      return log === undefined ? undefined : readLog(log);
     });
 
   readonly readHeads: PgHistory['readHeads'] = async (accountId, wanted) =>

@@ -1,5 +1,5 @@
 import type { AccountId } from '../../domain/account';
-import { newestTimeOf } from '../../domain/delivery-log';
+import { type EndStatus, newestTimeOf } from '../../domain/delivery-log';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../../domain/usage';
 import { isNotedAsQueued } from '../../events/event-text';
 import { type LapsingRow, logVersionOf, type MovedUntil } from '../../events/redis-moved';
@@ -22,8 +22,14 @@ export async function lapseMoved(
   events: readonly MovingEvent[],
   claimResults: ClaimResults,
 ): Promise<void> {
-  await Promise.all([raiseAllMovedUntil(parts, events), keepIds(parts, events)]);
-  const rows = events.flatMap((event) => event.entries.flatMap((each) => lapsingOf(parts, event, each)));
+  const [statusOf] = await Promise.all([
+    readMissed(parts, events),
+    raiseAllMovedUntil(parts, events),
+    keepIds(parts, events),
+  ]);
+  const rows = events.flatMap((event) =>
+    event.entries.flatMap((each) => lapsingOf(parts, event, each, statusOf.get(each))),
+  );
   const outcomes = await lapseAll(parts, rows);
   for (const [i, row] of rows.entries()) {
     const { entry, decision } = row.each;
@@ -41,6 +47,35 @@ export async function lapseMoved(
   }
   for (const { entries } of events.filter(isExpired))
     for (const { entry } of entries) claimResults.done(entry);
+}
+
+/**
+ * The statuses of deliveries whose logs are gone. In a Cluster a process may have died when a log lapsed, and before its event
+ * counted it.
+ */
+async function readMissed(
+  { pgHistory, atomic }: MoverParts,
+  events: readonly MovingEvent[],
+): Promise<ReadonlyMap<DecidedEntry, EndStatus>> {
+  const statuses = new Map<DecidedEntry, EndStatus>();
+  if (atomic.isOneScript) return statuses;
+  await Promise.all(
+    events.map(async (event) => {
+      const { accountId, eventId, entries } = event;
+      const missed = entries.flatMap((each) => {
+        const { endpointId } = each.entry;
+        return each.decision.kind === 'moved' && endpointId ? [{ each, endpointId }] : [];
+      });
+      if (missed.length === 0) return;
+      const wanted = missed.map(({ endpointId }) => ({ eventId, endpointId, createdAt: timeOf(event) }));
+      const states = await pgHistory.readStates(accountId, wanted);
+      for (const [i, { each }] of missed.entries()) {
+        const status = states[i]?.status;
+        if (status !== undefined && status !== 'pending') statuses.set(each, status);
+      }
+    }),
+  );
+  return statuses;
 }
 
 async function raiseAllMovedUntil(
@@ -95,7 +130,12 @@ function isExpired({ head, entries }: MovingEvent): boolean {
   return head === undefined && entries.some(({ delivery }) => delivery?.log !== undefined);
 }
 
-function lapsingOf(parts: MoverParts, event: MovingEvent, each: DecidedEntry): readonly Lapsing[] {
+function lapsingOf(
+  parts: MoverParts,
+  event: MovingEvent,
+  each: DecidedEntry,
+  missed: EndStatus | undefined,
+): readonly Lapsing[] {
   if (isExpired(event)) return [];
   const { entry, decision, delivery } = each;
   const { accountId, eventId } = entry;
@@ -108,7 +148,7 @@ function lapsingOf(parts: MoverParts, event: MovingEvent, each: DecidedEntry): r
       endpointId,
       logVersion: logVersionOf(delivery?.log ?? ''),
       places: endpointId && parts.deliveryQueue.keysOf({ eventId, endpointId }),
-      status: decision.kind === 'move' ? decision.status : undefined,
+      status: decision.kind === 'move' ? decision.status : missed,
       isErased: event.head?.erasedAt !== undefined,
       event,
       each,

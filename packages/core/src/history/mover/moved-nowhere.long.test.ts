@@ -37,6 +37,8 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
+const NEVER = 0;
+
 /** Ends a process at a step: all later ones fail as well. Those that were on their way take effect. */
 class Killer {
   steps = 0;
@@ -275,8 +277,13 @@ function suite(openParts: () => Parts) {
   const cases = Object.entries(servers).flatMap(([server, build]) =>
     (['before', 'after'] as const).map((when) => ({ server, when, build })),
   );
+  const untilNext = { 'at once': async () => {}, 'when what lapses is gone': () => scene.letLapse() };
+  const movedCases = cases.flatMap((each) =>
+    Object.entries(untilNext).map(([next, letPass]) => ({ ...each, next, letPass })),
+  );
 
-  it.each(cases)('is moved, killed $when each step on $server', async ({ when, build }) => {
+  it.each(movedCases)('is moved, killed $when each step on $server, and gone on with $next', async (one) => {
+    const { when, build, letPass } = one;
     const parts = openParts();
     let killed = 0;
     for (let at = 1; ; at += 1) {
@@ -287,7 +294,8 @@ function suite(openParts: () => Parts) {
       });
       await killer.allLanded();
       await expectAllThere(parts.pgHistory, arranged);
-      await moveAll(parts);
+      await letPass();
+      await moveAll(build(new Killer(NEVER, when), parts));
       await expectMoved(parts.pgHistory, arranged);
       if (!killer.hasKilled) break;
       killed += 1;

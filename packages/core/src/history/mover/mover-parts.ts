@@ -15,12 +15,14 @@ import type { RedisClient } from '../../platform/redis-connect';
 import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { PgAuditLog } from '../database/pg-audit-log';
 import type { PgDatabase } from '../database/pg-database';
+import type { PgHistory } from '../database/pg-history';
 import type { HistoryWriter } from '../database/pg-history-writer';
 
 /** What the parts of a worker need that write to the history. */
 export interface MoverParts {
   readonly historyDatabase: PgDatabase;
   readonly historyWriter: HistoryWriter;
+  readonly pgHistory: PgHistory;
   readonly pgAuditLog: PgAuditLog;
   readonly endedList: EndedList;
   readonly movedStore: MovedStore;

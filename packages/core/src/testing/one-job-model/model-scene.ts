@@ -270,6 +270,7 @@ export class ModelScene {
       movedIds,
       movedStore,
       historyWriter: fake<HistoryWriter>({ write: mover.before('the write', history.write) }),
+      pgHistory: fake<PgHistory>({ readStates: history.readStates }),
       openAccounts: fake<OpenAccounts>({ find: async () => ({ historyDays: undefined }) }),
       usageRecorder: fake<UsageRecorder>({ note: () => {} }),
       atomic: pausing(redis, mover),

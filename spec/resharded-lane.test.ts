@@ -1,0 +1,45 @@
+import { type Findings, visit } from './explore';
+import { type ReshardingBounds, type ReshardingRule, reshardedLane } from './resharded-lane';
+
+// As large as it can be in a few seconds; `lanes.long.test.ts` has three workers with a fault.
+const TWO: ReshardingBounds = { deliveries: 2, workers: 2, attempts: 1, faults: 0, ownJobs: false };
+const ONE: ReshardingBounds = { ...TWO, deliveries: 1 };
+
+describe('a lane in strict order, while queues are split again', () => {
+  it.each<[string, ReshardingBounds, string[]]>([
+    ['two deliveries', TWO, ['one that waits behind one in another shard']],
+    ['retries', { ...ONE, attempts: 2 }, []],
+    ['a fault', { ...ONE, faults: 1 }, []],
+    ['three workers', { ...ONE, workers: 3 }, []],
+    ['jobs of their own', { ...ONE, ownJobs: true, faults: 1 }, []],
+  ])('keeps the order, and loses nothing, with %s', (name, bounds, seen) => {
+    const { sightings, violations } = visitResharded(name, bounds);
+    expect(violations).toEqual({});
+    const expected = ['a delivery in two shards', 'two that move it towards each other', 'all ended'];
+    expect([...sightings.keys()]).toEqual(expect.arrayContaining([...expected, ...seen]));
+  });
+
+  it.each<[ReshardingRule, string, ReshardingBounds]>([
+    ['nothing moves to where a worker has it', 'a known delivery that is nowhere', ONE],
+    ['locks are asked for before places', 'a known delivery that is nowhere', ONE],
+    ['a delivery leaves only after it was seen in its new place', 'a known delivery that is nowhere', ONE],
+    [
+      'an older delivery in another shard is waited for',
+      'a first request before that of an older one that has not ended',
+      TWO,
+    ],
+    [
+      'no request is sent while a worker has the delivery in another shard',
+      'a request that starts beside one whose run has the lock',
+      ONE,
+    ],
+  ])('relies on this: %s', (without, seen, bounds) => {
+    expect(Object.keys(visitResharded(`without this: ${without}`, bounds, without).violations)).toContain(
+      seen,
+    );
+  });
+});
+
+function visitResharded(name: string, bounds: ReshardingBounds, without?: ReshardingRule): Findings {
+  return visit(`resharded lane, ${name}`, reshardedLane({ bounds, ...(without && { without }) }));
+}

@@ -1,0 +1,487 @@
+import { accident, ordinary, type Protocol, type Step, type Watches } from './explore';
+
+/** What deliveries rely on while they move to another shard: the test takes each away and sees what breaks. */
+export type ReshardingRule =
+  | 'nothing moves to where a worker has it'
+  | 'locks are asked for before places'
+  | 'a delivery leaves only after it was seen in its new place'
+  | 'an older delivery in another shard is waited for'
+  | 'no request is sent while a worker has the delivery in another shard';
+
+export interface ReshardingBounds {
+  readonly deliveries: number;
+  /** Each has one run at a time. */
+  readonly workers: number;
+  /** Failures until a delivery is exhausted. */
+  readonly attempts: number;
+  /** How often a worker crashes or loses a lock. */
+  readonly faults: number;
+  /** Whether a delivery may also be added with a job of its own, as by a version before. */
+  readonly ownJobs: boolean;
+}
+
+interface Choices {
+  readonly bounds: ReshardingBounds;
+  readonly without?: ReshardingRule;
+}
+
+/** By the layout of before, the webhook's home shard is 0; by the new one it is 1. */
+type Shard = 0 | 1;
+type InShards<Value> = readonly [Value, Value];
+
+type Job = 'absent' | 'waiting' | 'delayed' | 'expired' | `active:${number}`;
+
+interface Delivery {
+  /** Whether its event was fanned out. */
+  readonly isKnown: boolean;
+  readonly isEntry: InShards<boolean>;
+  /** Its own. */
+  readonly job: InShards<Job>;
+  readonly failures: number;
+  readonly hasEnded: boolean;
+  readonly wasSent: boolean;
+}
+
+interface ShardLane {
+  readonly job: Job;
+  /** The delivery whose turn has begun. */
+  readonly head?: number | undefined;
+}
+
+/** What a run of a lane at home has done last. */
+type HeadPlace =
+  | 'has head'
+  | 'knows events'
+  | 'is next'
+  | 'is alone'
+  | 'loaded'
+  | 'sending'
+  | 'over'
+  | 'later';
+
+/** What a run has done last that moves a lane or a job. */
+type MovePlace = 'has job at home' | 'is misplaced' | 'listed' | 'added' | 'found nobody' | 'saw places';
+
+interface Worker {
+  /** By the layout that it knows. */
+  readonly home: Shard;
+  readonly at: 'idle' | HeadPlace | MovePlace;
+  /** Where it has taken a job: that of the lane, or of a delivery. */
+  readonly shard: Shard;
+  readonly hasLane: boolean;
+  /** The delivery that it runs, or those that it moves. */
+  readonly of: readonly number[];
+  readonly to: Shard;
+}
+
+export interface ReshardingState {
+  readonly deliveries: readonly Delivery[];
+  readonly lanes: InShards<ShardLane>;
+  readonly workers: readonly Worker[];
+  readonly faultsLeft: number;
+}
+
+const SHARDS = [0, 1] as const;
+const MOVE_PLACES: ReadonlySet<string> = new Set<MovePlace>([
+  'has job at home',
+  'is misplaced',
+  'listed',
+  'added',
+  'found nobody',
+  'saw places',
+]);
+const IDLE = { at: 'idle', shard: 0, hasLane: true, of: [], to: 0 } as const;
+
+/**
+ * A lane in strict order while the queues are being split again. Each worker learns of the new layout at a moment of its own, and each
+ * event is fanned out to either shard. The first delivery was accepted before the second.
+ *
+ *     a lane, or a job, where its worker does not see its home ─▶ read ─▶ nobody has it there ─▶ added there ─▶ seen there ─▶ gone here
+ *     a job at home ─▶ entry of the lane
+ *     a head at home ─▶ no older event ─▶ no older entry elsewhere ─▶ nobody has it elsewhere ─▶ log read ─▶ sent ─▶ ended
+ */
+export function reshardedLane(choices: Choices): Protocol<ReshardingState> {
+  const { deliveries, workers, faults } = choices.bounds;
+  return {
+    initial: {
+      deliveries: Array.from({ length: deliveries }, () => ({
+        isKnown: false,
+        isEntry: [false, false],
+        job: ['absent', 'absent'],
+        failures: 0,
+        hasEnded: false,
+        wasSent: false,
+      })),
+      lanes: [{ job: 'absent' }, { job: 'absent' }],
+      workers: Array.from({ length: workers }, () => ({ home: 0, ...IDLE })),
+      faultsLeft: faults,
+    },
+    stepsFrom: (state) => stepsFrom(choices, state),
+    keyOf,
+    forbidden,
+    possible,
+    isAtRest: (state) =>
+      state.deliveries.every(({ hasEnded }, index) => hasEnded && placesOf(state, index) === 0) &&
+      state.lanes.every(({ job }) => job === 'absent') &&
+      state.workers.every(({ home, at }) => home === 1 && at === 'idle'),
+  };
+}
+
+function* stepsFrom(choices: Choices, state: ReshardingState): Iterable<Step<ReshardingState>> {
+  yield* fanOutSteps(choices, state);
+  yield* timeSteps(state);
+  for (const [number, worker] of state.workers.entries()) {
+    if (worker.home === 0)
+      yield ordinary(`worker ${number} knows the new layout`, withWorker(state, number, { home: 1 }));
+    const { at } = worker;
+    if (at === 'idle') {
+      yield* takeSteps(state, number, worker);
+      continue;
+    }
+    if (isOfMove(at)) yield* moveSteps(choices, state, number, worker, at);
+    else yield* headSteps(choices, state, number, worker, at);
+    yield* faultSteps(state, number, worker);
+  }
+}
+
+function* fanOutSteps({ bounds }: Choices, state: ReshardingState): Iterable<Step<ReshardingState>> {
+  for (const [index, { isKnown }] of state.deliveries.entries()) {
+    if (isKnown) continue;
+    const known = withDelivery(state, index, { isKnown: true });
+    for (const shard of SHARDS) {
+      yield ordinary(`ADD ${index} to lane ${shard}`, withEntries(known, shard, [index]));
+      if (bounds.ownJobs)
+        yield ordinary(`ADD ${index} with a job, ${shard}`, withOwnJob(known, index, shard, 'waiting'));
+    }
+  }
+}
+
+function* timeSteps(state: ReshardingState): Iterable<Step<ReshardingState>> {
+  for (const shard of SHARDS) {
+    const lane = state.lanes[shard];
+    if (comesBack(lane.job))
+      yield ordinary(`lane ${shard} is put back`, withLane(state, shard, { ...lane, job: 'waiting' }));
+    for (const [index, { job }] of state.deliveries.entries())
+      if (comesBack(job[shard]))
+        yield ordinary(
+          `the job of ${index} is put back, ${shard}`,
+          withOwnJob(state, index, shard, 'waiting'),
+        );
+  }
+}
+
+function* takeSteps(
+  state: ReshardingState,
+  number: number,
+  { home }: Worker,
+): Iterable<Step<ReshardingState>> {
+  for (const shard of SHARDS) {
+    const lane = state.lanes[shard];
+    const name = `worker ${number} takes`;
+    const job = `active:${number}` as const;
+    const isHome = home === shard;
+    if (lane.job === 'waiting') {
+      const head = headOf(state, shard);
+      const at = head === undefined ? 'over' : isHome ? 'has head' : 'is misplaced';
+      const of = head === undefined ? [] : [head];
+      const taken = withLane(state, shard, { ...lane, job });
+      yield ordinary(`${name} lane ${shard}`, withWorker(taken, number, { at, shard, of, hasLane: true }));
+    }
+    for (const [index, delivery] of state.deliveries.entries()) {
+      if (delivery.job[shard] !== 'waiting') continue;
+      const at = isHome ? 'has job at home' : 'is misplaced';
+      const taken = withOwnJob(state, index, shard, job);
+      const change = { at, shard, of: [index], hasLane: false } as const;
+      yield ordinary(`${name} the job of ${index}, ${shard}`, withWorker(taken, number, change));
+    }
+  }
+}
+
+function* faultSteps(
+  state: ReshardingState,
+  number: number,
+  worker: Worker,
+): Iterable<Step<ReshardingState>> {
+  if (state.faultsLeft === 0) return;
+  const faulty = { ...state, faultsLeft: state.faultsLeft - 1 };
+  const isOwner = isOwnerOf(state, number);
+  const expired = isOwner ? withJobOf(faulty, worker, 'expired') : faulty;
+  yield accident(`worker ${number} crashes`, withWorker(expired, number, IDLE));
+  if (isOwner) yield accident(`worker ${number} loses its lock`, expired);
+}
+
+function* headSteps(
+  { bounds, without }: Choices,
+  state: ReshardingState,
+  number: number,
+  { shard, of }: Worker,
+  at: HeadPlace,
+): Iterable<Step<ReshardingState>> {
+  const lane = state.lanes[shard];
+  const [event = 0] = of;
+  const delivery = state.deliveries[event];
+  const step = (name: string, change: Partial<Worker>, from = state) =>
+    ordinary(`worker ${number} ${name}`, withWorker(from, number, change));
+  switch (at) {
+    case 'has head': {
+      const isBehind = state.deliveries.slice(0, event).some(({ isKnown }) => !isKnown);
+      if (lane.head === event) yield step('goes on with its head', { at: 'is next' });
+      else yield step('looks at the events', { at: isBehind ? 'later' : 'knows events' });
+      break;
+    }
+    case 'knows events': {
+      const [first = event] = entriesOf(state, otherThan(shard));
+      const isBehind = first < event && without !== 'an older delivery in another shard is waited for';
+      yield step('looks at the other lane', { at: isBehind ? 'later' : 'is next' });
+      break;
+    }
+    case 'is next': {
+      const other = otherThan(shard);
+      const isElsewhere =
+        (state.lanes[other].job.startsWith('active:') && headOf(state, other) === event) ||
+        delivery?.job[other].startsWith('active:');
+      const isRefused =
+        isElsewhere && without !== 'no request is sent while a worker has the delivery in another shard';
+      yield step('asks the other shard', { at: isRefused ? 'later' : 'is alone' });
+      break;
+    }
+    case 'is alone':
+      yield step('reads the log', { at: delivery?.hasEnded ? 'over' : 'loaded' });
+      break;
+    case 'loaded': {
+      if (!isOwnerOf(state, number) || headOf(state, shard) !== event)
+        yield step('has no turn', { at: 'later' });
+      else {
+        const begun = withLane(state, shard, { ...lane, head: event });
+        yield step(`sends ${event}`, { at: 'sending' }, withDelivery(begun, event, { wasSent: true }));
+      }
+      break;
+    }
+    case 'sending': {
+      const failures = Math.min((delivery?.failures ?? 0) + 1, bounds.attempts);
+      const hasEnded = delivery?.hasEnded || failures === bounds.attempts;
+      yield step('has a success', { at: 'over' }, withDelivery(state, event, { hasEnded: true }));
+      const failed = withDelivery(state, event, { failures, hasEnded });
+      yield step('has a failure', { at: hasEnded ? 'over' : 'later' }, failed);
+      break;
+    }
+    case 'over':
+      yield step('ends them', IDLE, isOwnerOf(state, number) ? withoutEntries(state, shard, of) : state);
+      break;
+    case 'later': {
+      const wasTried = lane.head !== undefined && (state.deliveries[lane.head]?.failures ?? 0) > 0;
+      const later = { head: wasTried ? lane.head : undefined, job: 'delayed' } as const;
+      yield step('puts it off', IDLE, isOwnerOf(state, number) ? withLane(state, shard, later) : state);
+    }
+  }
+}
+
+/** By a worker that has the lane or the job. The step is a script for each, or a read for each. */
+function* moveSteps(
+  { without }: Choices,
+  state: ReshardingState,
+  number: number,
+  worker: Worker,
+  at: MovePlace,
+): Iterable<Step<ReshardingState>> {
+  const { shard, hasLane, of, to, home } = worker;
+  const step = (name: string, change: Partial<Worker>, from = state) =>
+    ordinary(`worker ${number} ${name}`, withWorker(from, number, change));
+  const isOwner = isOwnerOf(state, number);
+  const putOff = isOwner ? withJobOf(state, worker, 'delayed') : state;
+  const isTaken = [state.lanes[to].job, ...of.map((index) => state.deliveries[index]?.job[to])].some(
+    (job) => job?.startsWith('active:') && without !== 'nothing moves to where a worker has it',
+  );
+  const arePlaced = of.filter((index) => isPlacedIn(state, index, to));
+  const areLockedLast = without === 'locks are asked for before places';
+  switch (at) {
+    case 'has job at home': {
+      const left = withOwnJob(state, of[0] ?? 0, shard, 'absent');
+      yield step('makes it an entry', IDLE, isOwner ? withEntries(left, shard, of) : state);
+      break;
+    }
+    case 'is misplaced':
+      yield step('reads what to move', { at: 'listed', of: hasLane ? entriesOf(state, shard) : of });
+      break;
+    // By then it may have learned of the new layout.
+    case 'listed':
+      yield step(
+        'adds it there',
+        { at: 'added', to: home },
+        without === 'a delivery leaves only after it was seen in its new place'
+          ? state
+          : withAdded(state, home, of, hasLane),
+      );
+      break;
+    case 'added':
+      if (areLockedLast) yield step('sees places', { at: 'found nobody', of: arePlaced });
+      else if (isTaken) yield step('finds a worker there', IDLE, putOff);
+      else yield step('finds nobody there', { at: 'found nobody' });
+      break;
+    case 'found nobody': {
+      const isBlind = without === 'a delivery leaves only after it was seen in its new place';
+      if (areLockedLast && isTaken) yield step('finds a worker there', IDLE, putOff);
+      else yield step('sees places', { at: 'saw places', of: isBlind || areLockedLast ? of : arePlaced });
+      break;
+    }
+    case 'saw places':
+      if (of.length === 0 && headOf(state, shard) !== undefined) yield step('moves nothing', IDLE, putOff);
+      else if (!isOwner) yield step('has lost it', IDLE);
+      else if (hasLane) yield step('forgets them', IDLE, withoutEntries(state, shard, of));
+      else
+        yield step(
+          'forgets it',
+          IDLE,
+          of.length > 0 ? withOwnJob(state, of[0] ?? 0, shard, 'absent') : putOff,
+        );
+  }
+}
+
+function isOfMove(at: HeadPlace | MovePlace): at is MovePlace {
+  return MOVE_PLACES.has(at);
+}
+
+function otherThan(shard: Shard): Shard {
+  return shard === 0 ? 1 : 0;
+}
+
+function comesBack(job: Job): boolean {
+  return job === 'delayed' || job === 'expired';
+}
+
+function jobOf({ deliveries, lanes }: ReshardingState, { hasLane, shard, of: [event = 0] }: Worker): Job {
+  return hasLane ? lanes[shard].job : (deliveries[event]?.job[shard] ?? 'absent');
+}
+
+function isOwnerOf(state: ReshardingState, number: number): boolean {
+  const worker = state.workers[number];
+  return worker !== undefined && jobOf(state, worker) === `active:${number}`;
+}
+
+function isPlacedIn({ deliveries }: ReshardingState, index: number, shard: Shard): boolean {
+  const delivery = deliveries[index];
+  return delivery !== undefined && (delivery.isEntry[shard] || delivery.job[shard] !== 'absent');
+}
+
+function placesOf(state: ReshardingState, index: number): number {
+  return SHARDS.filter((shard) => isPlacedIn(state, index, shard)).length;
+}
+
+function entriesOf({ deliveries }: ReshardingState, shard: Shard): readonly number[] {
+  return [...deliveries.keys()].filter((index) => deliveries[index]?.isEntry[shard]);
+}
+
+function headOf(state: ReshardingState, shard: Shard): number | undefined {
+  const entries = entriesOf(state, shard);
+  const { head } = state.lanes[shard];
+  return head !== undefined && entries.includes(head) ? head : entries[0];
+}
+
+/** As the scripts that add: what is there stays as it is. */
+function withAdded(
+  state: ReshardingState,
+  shard: Shard,
+  indexes: readonly number[],
+  asEntries: boolean,
+): ReshardingState {
+  const missing = indexes.filter((index) => !isPlacedIn(state, index, shard));
+  if (asEntries) return withEntries(state, shard, missing);
+  return missing.reduce((next, index) => withOwnJob(next, index, shard, 'waiting'), state);
+}
+
+function withEntries(state: ReshardingState, shard: Shard, indexes: readonly number[]): ReshardingState {
+  if (indexes.length === 0) return state;
+  const added = indexes.reduce((next, index) => withEntry(next, index, shard, true), state);
+  const lane = state.lanes[shard];
+  return lane.job === 'absent' ? withLane(added, shard, { job: 'waiting' }) : added;
+}
+
+function withoutEntries(state: ReshardingState, shard: Shard, indexes: readonly number[]): ReshardingState {
+  const left = indexes.reduce((next, index) => withEntry(next, index, shard, false), state);
+  return withLane(left, shard, { job: entriesOf(left, shard).length === 0 ? 'absent' : 'waiting' });
+}
+
+function withEntry(state: ReshardingState, index: number, shard: Shard, isEntry: boolean): ReshardingState {
+  const before = state.deliveries[index]?.isEntry ?? [false, false];
+  return withDelivery(state, index, { isEntry: inShard(before, shard, isEntry) });
+}
+
+function withOwnJob(state: ReshardingState, index: number, shard: Shard, job: Job): ReshardingState {
+  const before = state.deliveries[index]?.job ?? ['absent', 'absent'];
+  return withDelivery(state, index, { job: inShard(before, shard, job) });
+}
+
+function withJobOf(state: ReshardingState, { hasLane, shard, of: [event = 0] }: Worker, job: Job) {
+  return hasLane
+    ? withLane(state, shard, { ...state.lanes[shard], job })
+    : withOwnJob(state, event, shard, job);
+}
+
+function withLane(state: ReshardingState, shard: Shard, lane: ShardLane): ReshardingState {
+  return { ...state, lanes: inShard(state.lanes, shard, lane) };
+}
+
+function inShard<Value>([first, second]: InShards<Value>, shard: Shard, value: Value): InShards<Value> {
+  return shard === 0 ? [value, second] : [first, value];
+}
+
+function withDelivery(state: ReshardingState, index: number, change: Partial<Delivery>): ReshardingState {
+  const deliveries = state.deliveries.map((old, at) => (at === index ? { ...old, ...change } : old));
+  return { ...state, deliveries };
+}
+
+function withWorker(state: ReshardingState, number: number, change: Partial<Worker>): ReshardingState {
+  return {
+    ...state,
+    workers: state.workers.map((old, at) => (at === number ? { ...old, ...change } : old)),
+  };
+}
+
+/** Which of the workers it is makes no difference. */
+function keyOf({ deliveries, lanes, workers, faultsLeft }: ReshardingState): string {
+  const kindOf = (job: Job) => (job.startsWith('active:') ? 'active' : job);
+  const keys = workers.map(({ home, at, shard, hasLane, of, to }, number) => {
+    const locks = [...lanes.map(({ job }) => job), ...deliveries.flatMap(({ job }) => job)];
+    const owned = locks.map((job) => (job === `active:${number}` ? 1 : 0)).join('');
+    return [home, at, shard, hasLane, of, to, owned].join();
+  });
+  return [
+    ...deliveries.map(({ isKnown, isEntry, job, failures, hasEnded, wasSent }) =>
+      [isKnown, isEntry, job.map(kindOf), failures, hasEnded, wasSent].join(),
+    ),
+    ...lanes.map(({ job, head }) => `${kindOf(job)} ${head}`),
+    ...keys.toSorted(),
+    faultsLeft,
+  ].join(';');
+}
+
+const isSending = ({ workers }: ReshardingState, number: number) => workers[number]?.at === 'sending';
+
+const forbidden: Watches<ReshardingState> = {
+  'a known delivery that is nowhere': ({ after }) =>
+    after.deliveries.some(
+      ({ isKnown, hasEnded }, index) => isKnown && !hasEnded && placesOf(after, index) === 0,
+    ),
+  'a lane with entries and no job': ({ after }) =>
+    SHARDS.some((shard) => after.lanes[shard].job === 'absent' && entriesOf(after, shard).length > 0),
+  'a first request before that of an older one that has not ended': ({ before, after }) =>
+    after.workers.some(
+      ({ of: [event = 0] }, number) =>
+        isSending(after, number) &&
+        !isSending(before, number) &&
+        !before.deliveries[event]?.wasSent &&
+        before.deliveries.slice(0, event).some(({ hasEnded }) => !hasEnded),
+    ),
+  'a request that starts beside one whose run has the lock': ({ before, after }) =>
+    after.workers.some((_worker, number) => isSending(after, number) && !isSending(before, number)) &&
+    before.workers.some((_worker, number) => isSending(before, number) && isOwnerOf(before, number)),
+};
+
+const possible: Watches<ReshardingState> = {
+  'two that move it towards each other': ({ after: { workers } }) =>
+    SHARDS.every((shard) => workers.some((worker) => worker.at === 'added' && worker.shard === shard)),
+  'a delivery in two shards': ({ after }) => after.deliveries.some((_, index) => placesOf(after, index) > 1),
+  'one that waits behind one in another shard': ({ before, after }) =>
+    after.workers.some(({ at }, number) => at === 'later' && before.workers[number]?.at === 'knows events'),
+  'all ended': ({ after }) => after.deliveries.every(({ hasEnded }) => hasEnded),
+};
