@@ -1,6 +1,6 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason, LaneRun } from '../domain/delivery';
-import { type Endpoint, laneOf, usesLane } from '../domain/endpoint';
+import { type Endpoint, laneOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
@@ -78,11 +78,12 @@ function isLimited(parts: AttemptParts, ready: ReadyDelivery): boolean {
   return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || isOrderedByJobs(parts, ready);
 }
 
-/** Whether deliveries with jobs of their own keep an order here. Lanes are kept by theirs. */
+/**
+ * With `RECORD_FORM=former`: whether deliveries with jobs of their own keep an order here. Without it, one that has to wait is in a
+ * lane, and keeps the order of that.
+ */
 function isOrderedByJobs({ deliveryQueue }: AttemptParts, { endpoint, run }: ReadyDelivery): boolean {
-  if (endpoint.ordering === 'none' || run.lane) return false;
-  // One of a group would be in its line: this one is in no group, and waits for nobody.
-  return endpoint.ordering === 'strict' || !deliveryQueue.hasLanes || !usesLane(endpoint);
+  return endpoint.ordering !== 'none' && !run.lane && !deliveryQueue.hasLanes;
 }
 
 function refused(reason: HoldReason, wakeUpAt: number): Refused {

@@ -1,5 +1,5 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import type { NewDelivery } from '../domain/delivery';
+import { decodeHolds, type NewDelivery } from '../domain/delivery';
 import { laneNameOf, lineOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
@@ -273,6 +273,22 @@ it('goes on as soon as as many are in a line as it waits for, also if they come 
   expect(await lines.take()).toBeUndefined();
   await queue.addAll([entry(third)]);
   expect((await lines.mustTake()).head?.size).toBe(3);
+});
+
+it('tells by jobs of their own that a line was held, and what waited behind its head', async () => {
+  const { client, queue, lanes, events, entry, ...lines } = await arrange();
+  const [first, second] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await lines.mustTake();
+  await lines.close(job);
+  await lines.delay(job);
+  await lines.wakeUp();
+  const again = await lines.mustTake();
+  const leaving = [first, second].map((eventId, i) => ({ eventId, acceptedAt: NOW + i }));
+  await lanes.leave(lines.laneOf(again), leaving)(client);
+  const told = [await lines.take(), await lines.take()].map((each) => decodeHolds(each?.holds ?? ''));
+  expect(told).toEqual([[{ reason: 'busy', since: NOW }], [{ reason: 'ordering', since: NOW + 1 }]]);
+  expect(await lines.keysLeft()).toEqual([]);
 });
 
 it('sends the first ones of a line together until they have ended, and those behind them after that', async () => {
