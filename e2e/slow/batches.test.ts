@@ -136,7 +136,7 @@ it.each([
     }
     const ofOneGroup = (request: ReceivedRequest) =>
       new Set(eventsOf(request).map((id) => groupOf.get(id))).size === 1;
-    if (ordering === 'group') expect(receiver.requests.every(ofOneGroup)).toBe(true);
+    expect(receiver.requests.every(ofOneGroup)).toBe(true);
   },
   5 * PATIENCE_MS,
 );

@@ -272,10 +272,10 @@ export async function waitUntilFull(
   const { reason, wakeUpAt } = refusal;
   const { previousStartedAt, openUntil } = ready;
   const now = parts.clock();
-  const hold = { reason, since: now };
+  const told = { reason, since: now };
   const isHeld = lane.isLine
-    ? await lane.close({ ...hold, previousStartedAt, fullAt })
-    : await lane.hold(hold, previousStartedAt, fullAt);
+    ? await lane.close({ ...told, previousStartedAt, fullAt })
+    : await lane.hold(told, previousStartedAt, fullAt);
   if (!isHeld) return undefined;
   announceHeld(parts, ready, refusal);
   return Math.min(Math.max(wakeUpAt - now, 0), leftOf(openUntil, now));
