@@ -14,6 +14,11 @@ const portal = usePortal({ environment: { RETRY_SCHEDULE: '1h' } });
 const OPERATOR = { capabilities: ['read', 'webhooks', 'redeliver', 'secrets', 'operate'] } as const;
 const NARROW = 360;
 
+/** Runs in the page. */
+const DIRECTION_OF_PROXY = `getComputedStyle(
+  [...document.querySelectorAll('li > span')].find(({ textContent }) => textContent.startsWith('TRUST_PROXY')),
+).direction`;
+
 const signIn = (path: string, width?: number): Promise<Page> =>
   portal().signIn({ ...OPERATOR, path, ...(width !== undefined && { width }) });
 
@@ -382,6 +387,12 @@ describe('operations', () => {
     const shown = await page.locator('details').allTextContents();
     const english = body.checks.filter(({ detail }) => shown.join('').includes(detail.replaceAll('`', '')));
     expect(english.map(({ check }) => check)).toEqual([newer?.check]);
+  });
+
+  it('says it from right to left where that is read so, also what begins with the name of a setting', async () => {
+    const page = await portal().signIn({ ...OPERATOR, path: '/operations', locale: 'ar' });
+    await page.getByText(/^TRUST_PROXY/).waitFor({ state: 'attached' });
+    expect(await page.evaluate(DIRECTION_OF_PROXY)).toBe('rtl');
   });
 
   it('does not move while it loads, nor does any page of operators', async () => {

@@ -45,6 +45,16 @@ it('makes a webhook by the keyboard alone, and says what is wrong with its URL w
   expect(body.data.map(({ url }) => url)).toContain(endpoint.receiver.url);
 });
 
+it('shows the secret of a new webhook at once, however far down its form was sent', async () => {
+  const page = await portal().signIn({ path: '/webhooks/new' });
+  await page.setViewportSize({ width: 1280, height: 400 });
+  await page.getByLabel('URL').fill('https://receiver.example.com/new');
+  await page.getByRole('button', { name: 'Create webhook' }).click();
+  await heading(page, 'Webhook created').waitFor();
+  await page.locator('main:focus').waitFor();
+  await until(async () => (await page.evaluate('scrollY')) === 0 || undefined);
+});
+
 it('shows a receiver fail and recover while somebody looks at its webhook', async () => {
   endpoint.respondWith(503);
   const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);

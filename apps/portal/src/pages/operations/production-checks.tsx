@@ -59,9 +59,9 @@ const findings: Readonly<Record<Exclude<Finding['code'], 'redis_fsync_missing'>,
   prometheus_missing: t`Nobody has read /metrics of this API in the last five minutes: no alert can tell of a fault. Let Prometheus scrape every process.`,
 };
 
-function textOf({ code, values, detail }: Finding): string {
+function textOf({ code, values }: Finding): string | undefined {
   if (code === 'redis_fsync_missing') return fsyncText(values['appendfsync'] ?? '');
-  return Object.hasOwn(findings, code) ? findings[code] : detail;
+  return Object.hasOwn(findings, code) ? findings[code] : undefined;
 }
 
 const fsyncText = (appendfsync: string) =>
@@ -117,13 +117,14 @@ function Checks({ title, label, checks }: ChecksProps) {
       <h2>{title}</h2>
       <ul aria-label={label}>
         {checks.map((finding) => {
-          const { check, level, state, docs } = finding;
+          const { check, level, state, detail, docs } = finding;
+          const text = textOf(finding);
           return (
             <li key={check}>
               <span className={styles['check']}>{names[check]}</span>
               <Badge tone={toneOf(level, state)}>{states[state].text}</Badge>
-              <span className={styles['detail']} dir="auto">
-                <TextWithCode text={textOf(finding)} />
+              <span className={styles['detail']} dir={text === undefined ? 'auto' : undefined}>
+                <TextWithCode text={text ?? detail} />
               </span>
               <a
                 href={`${REPOSITORY}${docs}`}

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import { useContacts } from '../../api/contact-queries';
 import { type CreatedWebhook, useCreateWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
@@ -55,6 +55,11 @@ interface CreatedProps {
 /** The way from a new webhook to a receiver that works: its secret, code that verifies, a test, and a contact. */
 function Created({ webhook }: CreatedProps) {
   const { data: contacts } = useContacts();
+  useEffect(() => {
+    // It comes in the place of a form, which may be long, and whose button had the focus.
+    window.scrollTo(0, 0);
+    document.getElementById('content')?.focus({ preventScroll: true });
+  }, []);
   return (
     <>
       <PageHeader title={t`Webhook created`} parent={parent}>
