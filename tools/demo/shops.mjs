@@ -100,7 +100,7 @@ const order = (/** @type {Record<string, object>} */ more, /** @type {object} */
 const money = { total: { type: 'number' }, currency: string };
 
 /** @type {Readonly<Record<string, { description: string, share: number, schema: object, example: object }>>} */
-export const EVENT_TYPES = {
+const EVENT_TYPES = {
   'order.created': {
     description: 'A customer placed an order.',
     share: 0.34,
