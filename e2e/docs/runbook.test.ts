@@ -4,9 +4,9 @@ import { until } from '../support/until';
 import { readPage } from './read-page';
 import { Reader } from './reader';
 
-/** There is no container engine, no systemd, no Sentinel, no Cluster and no history here. */
+/** There is no container engine, no systemd, no Sentinel, no Cluster, no history and no outbox here. */
 const ELSEWHERE =
-  /^(?:\w+=\d+ )?(docker|kubectl|timedatectl|systemctl|journalctl|systemd-cgtop) |sentinel-1\.internal|node-1\.internal|webhooks_history_read/;
+  /^(?:\w+=\d+ )?(docker|kubectl|timedatectl|systemctl|journalctl|systemd-cgtop) |sentinel-1\.internal|node-1\.internal|webhooks_history_read|^npx hookferry-outbox /;
 
 describe('what is pasted at night', () => {
   let reader: Reader;
