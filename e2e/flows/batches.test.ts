@@ -142,6 +142,32 @@ it('keeps the order of acceptance, also over a failure', async () => {
   expect([...first, ...others.flat()]).toEqual(events);
 });
 
+it('sends the events of one group in a request, in their order, also over a failure', async () => {
+  const webhook = await register({ ordering: 'group', batch: { max_events: 4, max_wait_ms: 300 } });
+  let failed: readonly string[] | undefined;
+  reply = (ids) => {
+    failed ??= ids;
+    return failed === ids ? 500 : 204;
+  };
+  const groupOf = new Map<string, string | undefined>();
+  for (let i = 0; i < 14; i += 1) {
+    const group = i % 7 === 6 ? undefined : `order-${i % 2}`;
+    const { body } = await client.expect<{ id: string }>(202, 'POST', '/v1/events', { ...QUICK_WIN, group });
+    groupOf.set(body.id, group);
+  }
+  const events = [...groupOf.keys()];
+  await untilAll(webhook, events);
+  const sent = receiver.requests.map(eventsOf);
+  for (const ids of sent) expect(new Set(ids.map((id) => groupOf.get(id) ?? id)).size).toBe(1);
+  expect(sent.filter((ids) => ids.join() === failed?.join())).toHaveLength(2);
+  for (const group of ['order-0', 'order-1']) {
+    const own = events.filter((id) => groupOf.get(id) === group);
+    const seen = [...new Set(sent.flat())].filter((id) => own.includes(id));
+    expect(seen).toEqual(own);
+  }
+  expect(Math.max(...sent.map(({ length }) => length))).toBeGreaterThan(1);
+});
+
 it('makes each event by the code of the webhook before it goes with others', async () => {
   const webhook = await register();
   const code =
@@ -154,12 +180,20 @@ it('makes each event by the code of the webhook before it goes with others', asy
   expect(made.toSorted()).toEqual([1, 3]);
 });
 
-it.each([{ max_wait_ms: 1 }, { max_events: 1 }, null])(
-  'says why and until when it waits, and goes once the webhook is changed: %j',
-  async (batch) => {
+it.each([
+  [{ max_wait_ms: 1 }, 'none'],
+  [{ max_events: 1 }, 'none'],
+  [null, 'none'],
+  [{ max_wait_ms: 1 }, 'group'],
+  [null, 'group'],
+])(
+  'says why and until when it waits, and goes once the webhook is changed: %j, order %s',
+  async (batch, ordering) => {
     const any = await Receiver.start();
-    const { id: webhook } = await client.register(any.url, ['*'], { batch: { max_wait_ms: 60_000 } });
-    const [event = ''] = await publish(1);
+    const settings = { batch: { max_wait_ms: 60_000 }, ordering };
+    const { id: webhook } = await client.register(any.url, ['*'], settings);
+    const sent = { ...QUICK_WIN, group: 'order-1' };
+    const { id: event } = (await client.expect<{ id: string }>(202, 'POST', '/v1/events', sent)).body;
     const { hold } = await client.waitForStatus(webhook, event, 'held');
     expect(hold?.reason).toBe('batching');
     expect(Date.parse(hold?.until ?? '') - Date.parse(hold?.since ?? '')).toBe(60_000);

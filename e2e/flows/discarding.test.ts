@@ -30,6 +30,38 @@ it('discards what is due while a webhook is disabled, if it is set so, and a rep
   await receiver.stop();
 });
 
+it.each(['strict', 'group'])(
+  'discards in an order only what becomes due while a webhook is disabled, and keeps what waited: %s',
+  async (ordering) => {
+    const client = await openAccount();
+    let failing = '';
+    const receiver = await Receiver.start(({ headers }) => (headers['webhook-id'] === failing ? 500 : 204));
+    const settings = { ordering, while_disabled: 'discard', retry_schedule: ['3s', '3s'] };
+    const webhook = await client.register(receiver.url, ['*'], settings);
+    failing = `failing-${webhook.id}`;
+    const publish = async (id?: string) =>
+      (await client.expect<{ id: string }>(202, 'POST', '/v1/events', { ...QUICK_WIN, id, group: 'a' })).body
+        .id;
+    await publish(failing);
+    await receiver.waitFor(1);
+    const waited = await publish();
+    await client.waitForStatus(webhook.id, waited, 'held');
+    await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
+    const later = await publish();
+    // At once, and the first one when it is due.
+    await untilDiscarded(client, webhook.id, [later]);
+    await client.waitForStatus(webhook.id, failing, 'cancelled');
+    await client.waitForStatus(webhook.id, waited, 'held');
+
+    await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/enable`);
+    await client.waitForStatus(webhook.id, waited, 'delivered');
+    const last = await publish();
+    await client.waitForStatus(webhook.id, last, 'delivered');
+    expect([...timesReceived(receiver).keys()]).toEqual([failing, waited, last]);
+    await receiver.stop();
+  },
+);
+
 it('discards thousands that are held, and goes on where the workers were killed', async () => {
   const COUNT = 2_000;
   const stack = await Stack.start({ environment: { JOB_LOCK_DURATION: '15s' } });

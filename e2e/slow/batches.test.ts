@@ -79,13 +79,16 @@ const MANY = 3_000;
 const PUBLISHED_AT_ONCE = 100;
 const KILLS = 6;
 const KILL_EVERY = 500;
+const GROUPS = 8;
 const FAILING_SHARE = 0.1;
 
 it.each([
   ['none', 'one server'],
   ['strict', 'one server'],
+  ['group', 'one server'],
   ['none', 'a Cluster'],
   ['strict', 'a Cluster'],
+  ['group', 'a Cluster'],
 ] as const)(
   'delivers a backlog through killed workers, repeats each set as it was, and leaves nothing behind: order %s, %s',
   async (ordering, kind) => {
@@ -105,6 +108,7 @@ it.each([
     const published = await killWhilePublishing(stack, {
       events: MANY,
       atOnce: PUBLISHED_AT_ONCE,
+      groups: GROUPS,
       kills: KILLS,
       killEvery: KILL_EVERY,
       progress: () => receiver.requests.length,
@@ -125,8 +129,14 @@ it.each([
     const most = cluster ? MANY + KILLS * EVENTS : MANY;
     expect(sets.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(most);
     // Without an order, several requests are under way.
-    const order = ordering === 'strict' ? [...seen()] : published;
-    expect(order).toEqual(published);
+    const groupOf = new Map(published.map((id, i) => [id, ordering === 'group' ? i % GROUPS : 0]));
+    for (const group of ordering === 'none' ? [] : new Set(groupOf.values())) {
+      const ofGroup = (id: string) => groupOf.get(id) === group;
+      expect([...seen()].filter(ofGroup)).toEqual(published.filter(ofGroup));
+    }
+    const ofOneGroup = (request: ReceivedRequest) =>
+      new Set(eventsOf(request).map((id) => groupOf.get(id))).size === 1;
+    expect(receiver.requests.every(ofOneGroup)).toBe(true);
   },
   5 * PATIENCE_MS,
 );

@@ -256,7 +256,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
           if (isHeld && fullAt !== undefined) this.#waitingForMore.add(job);
           return isHeld;
         },
-        close: (hold) => this.#runningLanes.close(lane, { eventId, acceptedAt: place }, hold),
+        close: async (hold) => {
+          const isHeld = await this.#runningLanes.close(lane, { eventId, acceptedAt: place }, hold);
+          if (isHeld && hold.fullAt !== undefined) this.#waitingForMore.add(job);
+          return isHeld;
+        },
         listFirst: (most) => this.#runningLanes.listFirst(name, most),
         drop: (events) => this.#runningLanes.drop(name, events),
         leave: (entries) => this.endLaneBy(job, this.#runningLanes.leave(lane, entries)),

@@ -5,6 +5,7 @@ import type { Endpoint } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { EVENTS_QUEUE } from '../domain/queues';
+import type { RecordForm } from '../domain/record-form';
 import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { DeliveryScene, disabledEndpoint, HELD, learn, NOW, responded } from '../testing/arrange-delivery';
@@ -75,14 +76,16 @@ interface AdmitArrangement {
   /** Until when its breaker is open. */
   readonly openUntil?: number;
   readonly order?: typeof atomicAsOne;
+  readonly form?: RecordForm;
 }
 
 async function arrange({
   endpoint = buildEndpoint(),
   openUntil,
   order = atomicAsOne,
+  form,
 }: AdmitArrangement = {}) {
-  const admission = buildAdmission({ redis: scene.redis.client, clock: () => NOW });
+  const admission = buildAdmission({ redis: scene.redis.client, clock: () => NOW, form });
   scene.willClose(admission);
   const breaker = openUntil === undefined ? CLOSED : { failures: FAILURES_TO_OPEN, openUntil };
   if (openUntil !== undefined) {
@@ -239,6 +242,8 @@ describe('admit', () => {
     });
   });
 
+  // With jobs of their own.
+  const form = 'former';
   describe.each([
     ['on one server', atomicAsOne],
     ['in a Cluster', atomicOneByOne],
@@ -246,7 +251,7 @@ describe('admit', () => {
     const strict = () => buildEndpoint({ ordering: 'strict' });
 
     it('admits the first one, and holds the others and asks again soon', async () => {
-      const { admit, admitted, freePermits } = await arrange({ endpoint: strict(), order });
+      const { admit, admitted, freePermits } = await arrange({ endpoint: strict(), order, form });
       const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await admitted(first);
       const before = freePermits();
@@ -255,7 +260,7 @@ describe('admit', () => {
     });
 
     it('admits the one whose turn it is again, after an attempt that failed or came to nothing', async () => {
-      const { admitted, breakOff } = await arrange({ endpoint: strict(), order });
+      const { admitted, breakOff } = await arrange({ endpoint: strict(), order, form });
       const first = { eventId: uniqueEventId() };
       await breakOff(await admitted(first));
       expect(await admitted(first)).toMatchObject({ kind: 'admitted' });
@@ -263,7 +268,7 @@ describe('admit', () => {
 
     it('holds the first one while an older event is not fanned out yet, which would come too late', async () => {
       const endpoint = strict();
-      const { admit } = await arrange({ endpoint, order });
+      const { admit } = await arrange({ endpoint, order, form });
       const queue = new Queue(EVENTS_QUEUE, { connection: scene.redis.client });
       scene.willClose(queue);
       const jobId = eventJobId(endpoint.accountId, uniqueEventId());
@@ -277,7 +282,7 @@ describe('admit', () => {
     it.each(['the first one', 'the second one'])(
       'admits the first one of two, if %s asks first',
       async (who) => {
-        const { admit, admissionStore, endpoint } = await arrange({ endpoint: strict(), order });
+        const { admit, admissionStore, endpoint } = await arrange({ endpoint: strict(), order, form });
         const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
         const second = { eventId: uniqueEventId(), acceptedAt: NOW };
         await admissionStore.joinOrder(endpoint.id, [first, second])(scene.redis.client);
@@ -497,7 +502,7 @@ describe('where deliveries go one at a time', () => {
   it('one waits until it is its turn', async () => {
     const endpoint = strictEndpoint();
     await scene.giveTurn(await scene.arrange({ endpoint }));
-    const { deliver, requests, isHeld, signals } = await scene.arrange({ endpoint });
+    const { deliver, requests, isHeld, signals } = await scene.arrange({ endpoint, form: 'former' });
     expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
     expect(await isHeld()).toBe(true);

@@ -1,6 +1,6 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason, LaneRun } from '../domain/delivery';
-import { type Endpoint, laneOf, usesLane } from '../domain/endpoint';
+import { type Endpoint, laneOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
@@ -78,11 +78,12 @@ function isLimited(parts: AttemptParts, ready: ReadyDelivery): boolean {
   return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || isOrderedByJobs(parts, ready);
 }
 
-/** Whether deliveries with jobs of their own keep an order here. Lanes are kept by theirs. */
+/**
+ * With `RECORD_FORM=former`: whether deliveries with jobs of their own keep an order here. Without it, one that has to wait is in a
+ * lane, and keeps the order of that.
+ */
 function isOrderedByJobs({ deliveryQueue }: AttemptParts, { endpoint, run }: ReadyDelivery): boolean {
-  if (endpoint.ordering === 'none' || run.lane) return false;
-  // One of a group would be in its line: this one is in no group, and waits for nobody.
-  return endpoint.ordering === 'strict' || !deliveryQueue.hasLanes || !usesLane(endpoint);
+  return endpoint.ordering !== 'none' && !run.lane && !deliveryQueue.hasLanes;
 }
 
 function refused(reason: HoldReason, wakeUpAt: number): Refused {
@@ -218,48 +219,82 @@ export async function hold(
 ): Promise<number> {
   const { lane } = ready.run;
   if (lane === undefined) return await holdJob(parts, ready, refusal, batch);
-  if (lane.isLine) return await closeLine(parts, ready, lane, refusal);
-  return (await holdLane(parts, ready, lane, refusal)) ?? 0;
+  return lane.isLine
+    ? await closeLine(parts, ready, lane, refusal)
+    : await holdLane(parts, ready, lane, refusal);
 }
 
 /** A line is held like a delivery with a job, beside those of its endpoint. */
 async function closeLine(
-  { releaser, clock, random, emit }: AttemptParts,
-  { run, event, previousStartedAt, openUntil }: ReadyDelivery,
+  parts: AttemptParts,
+  ready: ReadyDelivery,
   lane: LaneRun,
-  { reason, wakeUpAt, awaitsSlot }: Refused,
+  refusal: Refused,
 ): Promise<number> {
-  const { accountId, endpointId, eventId } = run;
+  const { releaser, clock, random } = parts;
+  const { run, previousStartedAt, openUntil } = ready;
+  const { reason, wakeUpAt } = refusal;
   const now = clock();
   await lane.close({ reason, since: now, wakeUpAt, previousStartedAt });
-  releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
-  if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
-  const traced = event.trace && { traceId: event.trace.traceId };
-  emit({ name: 'delivery.held', accountId, endpointId, eventId, reason, ...traced });
-  return Math.min(boundMs(random), Math.max(Math.round(openUntil - now), SOON_MS));
+  releaser.wakeUpAt(run.accountId, run.endpointId, wakeUpAt);
+  announceHeld(parts, ready, refusal);
+  return Math.min(boundMs(random), leftOf(openUntil, now));
+}
+
+/** All that are in the lane are held with its first one. Whoever changes the endpoint asks for a wake-up. */
+async function holdLane(
+  parts: AttemptParts,
+  ready: ReadyDelivery,
+  lane: LaneRun,
+  refusal: Refused,
+): Promise<number> {
+  const { reason, wakeUpAt } = refusal;
+  const now = parts.clock();
+  await lane.hold({ reason, since: now }, ready.previousStartedAt);
+  announceHeld(parts, ready, refusal);
+  const delayMs = SELDOM_MS[reason] ?? Math.max(wakeUpAt - now, 0);
+  return Math.min(delayMs, leftOf(ready.openUntil, now));
 }
 
 /**
- * All that are in the lane are held with its first one. Whoever changes the endpoint asks for a wake-up.
+ * All that are in the lane wait until more are in it, or their time is over.
  *
  * @param fullAt it goes on as soon as so many are in it.
  * @returns `undefined`: they are, and it is not held.
  */
-export async function holdLane(
-  { releaser, clock, emit }: AttemptParts,
-  { run, event, previousStartedAt, openUntil }: ReadyDelivery,
+export async function waitUntilFull(
+  parts: AttemptParts,
+  ready: ReadyDelivery,
   lane: LaneRun,
-  { reason, wakeUpAt, awaitsSlot }: Refused,
-  fullAt?: number,
+  refusal: Refused,
+  fullAt: number,
 ): Promise<number | undefined> {
+  const { reason, wakeUpAt } = refusal;
+  const { previousStartedAt, openUntil } = ready;
+  const now = parts.clock();
+  const told = { reason, since: now };
+  const isHeld = lane.isLine
+    ? await lane.close({ ...told, previousStartedAt, fullAt })
+    : await lane.hold(told, previousStartedAt, fullAt);
+  if (!isHeld) return undefined;
+  announceHeld(parts, ready, refusal);
+  return Math.min(Math.max(wakeUpAt - now, 0), leftOf(openUntil, now));
+}
+
+function announceHeld(
+  { releaser, emit }: AttemptParts,
+  { run, event }: ReadyDelivery,
+  { reason, awaitsSlot }: Refused,
+): void {
   const { accountId, endpointId, eventId } = run;
-  const now = clock();
-  if (!(await lane.hold({ reason, since: now }, previousStartedAt, fullAt))) return undefined;
   if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
   const traced = event.trace && { traceId: event.trace.traceId };
   emit({ name: 'delivery.held', accountId, endpointId, eventId, reason, ...traced });
-  const delayMs = SELDOM_MS[reason] ?? Math.max(wakeUpAt - now, 0);
-  return Math.min(delayMs, Math.max(Math.round(openUntil - now), SOON_MS));
+}
+
+/** It is looked at before its event goes. */
+function leftOf(openUntil: number, now: number): number {
+  return Math.max(Math.round(openUntil - now), SOON_MS);
 }
 
 async function holdJob(
@@ -274,8 +309,7 @@ async function holdJob(
   const { acceptedAt, trace } = ready.event;
   const { reason, wakeUpAt, awaitsSlot } = refusal;
   const address = { accountId, endpointId };
-  // It is looked at before its event goes.
-  const leftMs = Math.max(Math.round(ready.openUntil - clock()), SOON_MS);
+  const leftMs = leftOf(ready.openUntil, clock());
   const holdsOthers = run.batch === undefined && isRefusedForAll(endpoint, refusal);
   const othersForMs = holdsOthers ? Math.min(BOUND_MS, leftMs) : undefined;
   if (endpoint.ordering === 'group' && !refusal.isBehind && isOrderedByJobs(parts, ready)) {

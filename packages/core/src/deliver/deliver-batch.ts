@@ -6,7 +6,7 @@ import { eventsOfAttempt } from '../endpoints/operational-events';
 import { isUnreadableSecret } from '../endpoints/seal';
 import { isUnavailable } from '../platform/redis-errors';
 import type { Step } from '../platform/redis-script';
-import { type Admitted, admit, admitToBatch, hold, holdLane } from './admit';
+import { type Admitted, admit, admitToBatch, hold, waitUntilFull } from './admit';
 import { announceAttempt, conclude } from './after-attempt';
 import { batchContentOf, itemOf } from './cloudevents';
 import { type Decision, decideNext } from './decide-next';
@@ -113,7 +113,7 @@ async function waitForOthers(
   if (!run.lane || !isNew || endpoint.status === 'disabled' || parts.clock() >= wakeUpAt) return undefined;
   if (run.lane.size >= maxEvents) return undefined;
   const refusal = { kind: 'refused', reason: 'batching', wakeUpAt } as const;
-  const delayMs = await holdLane(parts, primary, run.lane, refusal, maxEvents);
+  const delayMs = await waitUntilFull(parts, primary, run.lane, refusal, maxEvents);
   return delayMs === undefined ? undefined : { kind: 'later', delayMs };
 }
 
@@ -192,7 +192,7 @@ class Batch {
     const { run } = primary;
     if (!run.batch) return [primary];
     const most = parts.batchSizes.mostOf(run.endpointId, limits.maxEvents, parts.clock());
-    const isInOrder = primary.endpoint.ordering === 'strict';
+    const isInOrder = primary.endpoint.ordering !== 'none';
     const wanted = {
       most: Math.min(most, await this.#mostCounted()),
       maxBytes: limits.maxBytes,
@@ -206,7 +206,7 @@ class Batch {
     return ready;
   }
 
-  /** In strict order: those before the first one that has to wait. What is behind that stays where it is. */
+  /** In an order: those before the first one that has to wait. What is behind that stays where it is. */
   #withoutGap(runs: readonly DeliveryRun[], ready: readonly ReadyDelivery[]): readonly ReadyDelivery[] {
     const gap = runs.findIndex(({ eventId }) => (this.ends.get(eventId) ?? ENDED).kind !== 'done');
     if (gap === -1) return ready;
@@ -257,7 +257,7 @@ class Batch {
     return all.filter((_, i) => !changed[i]);
   }
 
-  /** In strict order, none goes before an older event that is still to be fanned out. */
+  /** In an order, none goes before an older event that is still to be fanned out. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
     const { lane } = this.primary.run;
     const last = all.at(-1);
@@ -293,7 +293,7 @@ class Batch {
     );
   }
 
-  /** In strict order, no delivery goes before one that has failed. */
+  /** In an order, no delivery goes before one that has failed. */
   async #transformAll(deliveries: readonly BatchDelivery[]): Promise<readonly PreparedDelivery[]> {
     const { parts, primary } = this;
     const isToBeMade = deliveries.some(({ ready }) => ready.transformWith !== undefined);
@@ -309,7 +309,7 @@ class Batch {
         prepared.push({ ...delivery, ready: transformed, item: itemOf(transformed, style) });
       } else {
         this.#note([delivery], await this.#resultUnsent(delivery.ready, transformed));
-        if (primary.endpoint.ordering === 'strict' && transformed.kind !== 'ended') break;
+        if (primary.endpoint.ordering !== 'none' && transformed.kind !== 'ended') break;
       }
     }
     return prepared;
@@ -328,8 +328,8 @@ class Batch {
   /** Gives the result of the run if the batch stays as it is. */
   async #send(prepared: readonly PreparedDelivery[]): Promise<DeliverResult | undefined> {
     const { parts, primary, admitted, abortSignal } = this;
-    // In strict order they are in the order of their lane already.
-    const isInLane = primary.endpoint.ordering === 'strict';
+    // In an order they are in that of their lane already.
+    const isInLane = primary.endpoint.ordering !== 'none';
     const sorted = isInLane ? prepared : prepared.toSorted((a, b) => byAcceptance(a.ready, b.ready));
     const [oldest = primary] = sorted.map(({ ready }) => ready);
     const batchId = batchIdOf(sorted);

@@ -201,7 +201,7 @@ async function tryToRecord(
   const ended = decision.kind === 'retry' ? [] : [run];
   const { results, error } = await atomic.tried([
     attemptStore.record(record),
-    leaveLanes(parts, ready.endpoint, run.lane?.isBesideJobs === false ? [] : ended),
+    leaveLanes(parts, ready.endpoint, ended),
     ...stepsToHistory(parts, ended, record.now),
     ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
   ]);
@@ -223,8 +223,9 @@ export function leaveLanes(
   { ordering }: Endpoint,
   ended: readonly DeliveryRun[],
 ): Step<boolean> {
-  if (ordering !== 'group' || ended.length === 0) return LETS_NONE_GO;
-  const steps = ended.map(({ endpointId, eventId }) => admissionStore.leaveOrder(endpointId, eventId));
+  const besideJobs = ended.filter(({ lane }) => lane?.isBesideJobs !== false);
+  if (ordering !== 'group' || besideJobs.length === 0) return LETS_NONE_GO;
+  const steps = besideJobs.map(({ endpointId, eventId }) => admissionStore.leaveOrder(endpointId, eventId));
   return mapReply(together(steps), (letOthersGo) => letOthersGo.includes(true));
 }
 

@@ -158,10 +158,12 @@ export function isBefore(one: LanePlace, other: LanePlace): boolean {
 
 /** Why a line does not go on. */
 export interface LineHold extends PastHold {
-  /** Milliseconds since the Unix epoch. */
-  readonly wakeUpAt: number;
+  /** When to ask for a wake-up. Milliseconds since the Unix epoch. Absent: none is needed. */
+  readonly wakeUpAt?: number;
   /** Whether it waits for a delivery that has a job: then wake-ups leave it alone. */
   readonly isBehindJob?: boolean;
+  /** It goes on as soon as so many are in it, or when its time is over. Wake-ups leave it alone. */
+  readonly fullAt?: number;
   readonly previousStartedAt: number | undefined;
 }
 
@@ -204,8 +206,12 @@ export interface LaneRun {
   goTo(entry: LanePlace): DeliveryRun;
   /** Newer ones may come: none is held meanwhile. */
   waitInWindow(): Promise<void>;
-  /** Of a line: it is held like a delivery that has a job, until a wake-up lets it go. */
-  close(hold: LineHold): Promise<void>;
+  /**
+   * Of a line: it is held like a delivery that has a job, until a wake-up lets it go.
+   *
+   * @returns `false`: as many are in it as it waits for, and it is not held.
+   */
+  close(hold: LineHold): Promise<boolean>;
   /**
    * Note why the lane does not go on.
    *

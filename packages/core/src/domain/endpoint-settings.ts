@@ -121,7 +121,7 @@ export const endpointSettings = {
   batch: {
     kind: 'group',
     description:
-      'Sends several events in one request, as a list, once one of its members is set. Default: one event in each request.',
+      'Sends several events in one request, as a list, once one of its members is set. With `ordering` `group`, a request has events of one group. Default: one event in each request.',
     members: {
       max_events: {
         kind: 'number',
@@ -158,7 +158,7 @@ export const endpointSettings = {
   coalesce: {
     kind: 'group',
     description:
-      'Of the events of a group that wait, only the newest is sent; the deliveries of the others end as `superseded`. Needs `ordering` to be `group`. Default: all events are sent.',
+      'Of the events of a group that wait, only the newest is sent; the deliveries of the others end as `superseded`. Needs `ordering` to be `group`, and no `batch`. Default: all events are sent.',
     members: {
       window_ms: {
         kind: 'number',

@@ -150,18 +150,15 @@ export function batchLimitsOf({
 
 /**
  * Whether its deliveries wait as entries of lanes, each with one job that sends the first of them: those in strict order, those of
- * a group, and those that go in batches. What is discarded as it comes due must not wait behind others for that, and has a job of
- * its own.
+ * a group, and those that go in batches. What is discarded as it comes due must not wait behind others for that: while its endpoint
+ * is disabled, it has a job of its own.
  */
 export function usesLane(
-  endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'listener' | 'status'>,
+  endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'status'>,
 ): boolean {
-  const { ordering, whileDisabled, listener, status } = endpoint;
-  const batch = batchLimitsOf(endpoint);
-  if (batch === undefined)
-    return ordering !== 'none' && whileDisabled !== 'discard' && listener === undefined;
+  const { ordering, whileDisabled, status } = endpoint;
   if (whileDisabled === 'discard' && status === 'disabled') return false;
-  return ordering === 'strict' || (ordering === 'none' && batch.maxEvents > 1);
+  return ordering !== 'none' || (batchLimitsOf(endpoint)?.maxEvents ?? 1) > 1;
 }
 
 /** The name of a lane: that of a whole endpoint is its id, that of a group of events is `line.id`. */

@@ -217,12 +217,13 @@ function requireListFormat({ batch, format }: Endpoint): void {
 }
 
 function requireGroups({ ordering, coalesce, batch }: Endpoint): void {
-  if (ordering === 'group' && !isEmpty(batch)) {
-    const detail = 'must not be group if batch is given: a request may carry events of several groups';
-    throw invalidRequest([{ pointer: '/ordering', detail }]);
+  if (isEmpty(coalesce)) return;
+  if (ordering !== 'group') {
+    throw invalidRequest([{ pointer: '/coalesce', detail: 'needs "ordering": "group"' }]);
   }
-  if (ordering === 'group' || isEmpty(coalesce)) return;
-  throw invalidRequest([{ pointer: '/coalesce', detail: 'needs "ordering": "group"' }]);
+  if (isEmpty(batch)) return;
+  const detail = 'must not be given together with batch: of a group, only the newest event is sent';
+  throw invalidRequest([{ pointer: '/coalesce', detail }]);
 }
 
 // What a patch adds to can only be counted once it is merged.

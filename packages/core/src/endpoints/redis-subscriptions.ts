@@ -21,7 +21,6 @@ const lanePartSchema = endpointSchema.pick({
   batch: true,
   format: true,
   whileDisabled: true,
-  listener: true,
   status: true,
 });
 

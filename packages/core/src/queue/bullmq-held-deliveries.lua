@@ -378,7 +378,7 @@ function wake_lines(
     local name = lines[i] and lines[i] .. '.' .. endpoint
     local closed = name and redis.call('HGET', base .. lane_job(name), 'closed')
     -- A wake-up opens those that are held.
-    if name and (not closed or closed == IN_WINDOW or closed == BEHIND_JOB) then
+    if name and (not closed or closed == IN_WINDOW or closed == LEFT_ALONE) then
       wake_lane(queue, delayed, failed, account, name, priority_of)
     end
   end

@@ -116,11 +116,12 @@ local function enter(lane, tag, event, place, request)
 end
 
 --- A lane that was put off until more are in it goes on.
-local function go_on_as_full(queue, delayed, account, endpoint, priority_of)
-  local id = lane_job(endpoint)
+local function go_on_if_full(lane, queue, delayed, priority_of)
+  local id = lane_job(lane.name)
+  if not lane.full_at or redis.call('ZCARD', lane.key) < lane.full_at then return false end
   if redis.call('ZREM', delayed, id) == 0 then return false end
   redis.call('HDEL', queue.base .. id, jobFields.fullAt)
-  put_back(queue, id, priority_of(account, endpoint, 1))
+  put_back(queue, id, priority_of(lane.account, lane.endpoint, 1))
   wake_workers(queue)
   return true
 end
@@ -142,11 +143,10 @@ local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counte
     lane.carries = lane.carries or others > 0 and redis.call('EXISTS', carried_of(tag, lane.name)) == 1
   elseif lane.closed then
     count_behind_closed(counts, counted, tag, lane.account, lane.name, lane.closed, lane.added)
+    go_on_if_full(lane, queue, delayed, priority_of)
   elseif lane.is_held then
     count_lane_held(counts, counted, tag, lane.account, lane.endpoint)
-    if lane.full_at and redis.call('ZCARD', lane.key) >= lane.full_at then
-      go_on_as_full(queue, delayed, lane.account, lane.endpoint, priority_of)
-    end
+    go_on_if_full(lane, queue, delayed, priority_of)
   else
     count_behind(behind_heads, lane.added, lane.is_in_batches)
   end

@@ -1,4 +1,5 @@
 ---@include ./redis-held-counts.lua
+---@const jobFields ./bullmq-layout
 
 -- A line is the lane of a group of events: an endpoint has one for each group that waits. The name of its lane is `line.endpoint`, and
 -- that of a lane for the whole endpoint is the endpoint's id.
@@ -8,10 +9,10 @@
 --
 -- A line is closed while its job is delayed without an attempt. The field `closed` of its job has the event that is held for it,
 -- as any delivery that has a job is: a wake-up opens as many lines as may go. Or it has `IN_WINDOW`: then newer events may come, and
--- none is held. Or `BEHIND_JOB`: all are held behind a delivery that has a job of its own, and wake-ups leave them alone.
+-- none is held. Or `LEFT_ALONE`: all are held, behind a delivery that has a job of its own or until more are there, and wake-ups leave them alone.
 
 local IN_WINDOW = '-'
-local BEHIND_JOB = '+'
+local LEFT_ALONE = '+'
 local LINES = '#'
 local HELD_BEHIND = '#held'
 
@@ -82,11 +83,11 @@ end
 
 --- A closed line goes on. Gives how many wait behind its first one.
 local function open_line(key, counts, counted, tag, account, lane, closed)
-  redis.call('HDEL', key, 'closed')
+  redis.call('HDEL', key, 'closed', jobFields.fullAt)
   local behind = math.max(redis.call('ZCARD', 'lane:' .. tag .. ':' .. lane) - 1, 0)
   if closed == IN_WINDOW then return behind end
   redis.call('ZREM', 'held:' .. tag .. ':' .. endpoint_of(lane), closed)
-  change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, closed == BEHIND_JOB and -behind - 1 or -behind)
+  change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, closed == LEFT_ALONE and -behind - 1 or -behind)
   count_beside(counts, counted, tag, account, endpoint_of(lane))
   return behind
 end
@@ -103,6 +104,6 @@ local function leave_closed(key, counts, counted, tag, account, lane, closed, ev
     end
   end
   if closed == IN_WINDOW then return end
-  if first[1] or closed == BEHIND_JOB then change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, -1) end
+  if first[1] or closed == LEFT_ALONE then change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, -1) end
   count_beside(counts, counted, tag, account, endpoint_of(lane))
 end

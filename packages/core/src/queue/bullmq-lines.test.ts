@@ -1,5 +1,5 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import type { NewDelivery } from '../domain/delivery';
+import { decodeHolds, type NewDelivery } from '../domain/delivery';
 import { laneNameOf, lineOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
@@ -10,6 +10,7 @@ import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
+import { RunningBatches } from './bullmq-running-batches';
 import { RunningJobs, type TakenJob } from './bullmq-running-jobs';
 import { type OwnedLane, RunningLanes } from './bullmq-running-lanes';
 import { HeldCounts } from './redis-held-counts';
@@ -32,6 +33,7 @@ async function arrange() {
   const queue = new DeliveryQueue(client, shards);
   const runningJobs = new RunningJobs(client, shard, LOCK_MS);
   const lanes = new RunningLanes(client, shard);
+  const batches = new RunningBatches(client, shard, LOCK_MS);
   const held = new HeldDeliveries(client, shards);
   const heldCounts = new HeldCounts(client, shards);
   const atomic = createAtomic(client);
@@ -78,6 +80,7 @@ async function arrange() {
     address,
     queue,
     lanes,
+    batches,
     held,
     counts: {
       async read() {
@@ -90,6 +93,7 @@ async function arrange() {
     take,
     mustTake,
     laneOf,
+    atomic,
     end,
     delay,
     async close(job: Running, isBehindJob = false): Promise<void> {
@@ -242,6 +246,82 @@ it('holds the next one in place of a held head that is dropped, and nothing when
   expect(await counts.read()).toEqual({});
   expect(await lines.keysLeft()).toEqual([]);
   expect(await lines.take()).toBeUndefined();
+});
+
+it('goes on as soon as as many are in a line as it waits for, also if they come while it is put off', async () => {
+  const { queue, lanes, batches, counts, atomic, events, entry, ...lines } = await arrange();
+  const [first, second, third] = events;
+  await queue.addAll([entry(first)]);
+  const job = await lines.mustTake();
+  const lane = lines.laneOf(job);
+  const hold = { reason: 'batching', since: NOW, previousStartedAt: undefined } as const;
+  const place = { eventId: first, acceptedAt: NOW };
+  expect(await lanes.close(lane, place, { ...hold, fullAt: 1 })).toBe(false);
+  expect(await lanes.close(lane, place, { ...hold, fullAt: 2 })).toBe(true);
+  expect(await counts.read()).toEqual({ batching: 1 });
+  await queue.addAll([entry(second)]);
+  await lines.delay(job);
+  await atomic([batches.wakeIfFull(lane)]);
+  const again = await lines.mustTake();
+  expect(again.head).toMatchObject({ eventId: first, size: 2 });
+  expect(await counts.read()).toEqual({ ordering: 1 });
+
+  expect(await lanes.close(lines.laneOf(again), place, { ...hold, fullAt: 3 })).toBe(true);
+  await lines.delay(again);
+  expect((await lines.heldOf()).toSorted()).toEqual([first, second].toSorted());
+  expect(await lines.wakeUp(9)).toMatchObject({ released: 0 });
+  expect(await lines.take()).toBeUndefined();
+  await queue.addAll([entry(third)]);
+  expect((await lines.mustTake()).head?.size).toBe(3);
+});
+
+it('tells by jobs of their own that a line was held, and what waited behind its head', async () => {
+  const { client, queue, lanes, events, entry, ...lines } = await arrange();
+  const [first, second] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await lines.mustTake();
+  await lines.close(job);
+  await lines.delay(job);
+  await lines.wakeUp();
+  const again = await lines.mustTake();
+  const leaving = [first, second].map((eventId, i) => ({ eventId, acceptedAt: NOW + i }));
+  await lanes.leave(lines.laneOf(again), leaving)(client);
+  const told = [await lines.take(), await lines.take()].map((each) => decodeHolds(each?.holds ?? ''));
+  expect(told).toEqual([[{ reason: 'busy', since: NOW }], [{ reason: 'ordering', since: NOW + 1 }]]);
+  expect(await lines.keysLeft()).toEqual([]);
+});
+
+it('sends the first ones of a line together until they have ended, and those behind them after that', async () => {
+  const { queue, batches, counts, atomic, events, entry, ...lines } = await arrange();
+  const [first, second, third, other] = events;
+  await queue.addAll([entry(first), entry(second), entry(other)]);
+  const jobs = [await lines.mustTake(), await lines.mustTake()];
+  const job = jobs.find(({ eventId }) => eventId === first);
+  const beside = jobs.find(({ eventId }) => eventId === other);
+  if (!job || !beside) throw new Error('One of the lines is missing.');
+  const lane = lines.laneOf(job);
+  const bounds = { most: 2, maxBytes: 1_000_000 };
+  const begin = async (owned: OwnedLane) => {
+    const [members] = await atomic([batches.beginHeads(owned, bounds)]);
+    return members.map(({ eventId }) => eventId);
+  };
+  expect(await begin(lane)).toEqual([first, second]);
+  await queue.addAll([entry(third)]);
+  await atomic([
+    batches.endHeads(lane, [first], { events: [second], delayMs: 60_000, failure: 'It was refused.' }),
+  ]);
+  expect(await lines.take()).toBeUndefined();
+  await lines.end(beside);
+  await queue.promote({ endpointId: lane.endpointId, eventId: second });
+
+  const again = await lines.mustTake();
+  expect(again.head).toMatchObject({ eventId: second, turn: 'first', hadBegun: true });
+  expect(await begin(lines.laneOf(again))).toEqual([second]);
+  await atomic([batches.endHeads(lines.laneOf(again), [second], { events: [], delayMs: 0 })]);
+  const last = await lines.mustTake();
+  expect(await begin(lines.laneOf(last))).toEqual([third]);
+  await atomic([batches.endHeads(lines.laneOf(last), [third], { events: [], delayMs: 0 })]);
+  expect([await lines.keysLeft(), await counts.read()]).toEqual([[], {}]);
 });
 
 it('adds no event to a line that waits in the lane of the whole endpoint, or the other way round', async () => {

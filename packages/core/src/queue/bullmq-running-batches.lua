@@ -131,7 +131,7 @@ function form_batch(
   }
 end
 
---- In strict order, the first deliveries of a lane go together: they stay its first ones until they have ended. Those that went
+--- In an order, the first deliveries of a lane go together: they stay its first ones until they have ended. Those that went
 --- together before go together again.
 ---@with shard ShardKeys
 ---@key lock                       of the lane's job
@@ -140,7 +140,7 @@ end
 ---@param tag text
 ---@param token text               what that is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text                of the lane
 ---@param most integer
 ---@param max_bytes integer        of the texts of their events
 ---@param reads_texts boolean      what the attempts need
@@ -151,11 +151,11 @@ end
 ---@reply texts text?[]            of each event
 ---@reply requests text?[]         for which each is to be sent
 ---@reply places integer[]         of each in the lane
-function begin_heads(lock, behind_heads, base, tag, token, account, endpoint, most, max_bytes, reads_texts)
+function begin_heads(lock, behind_heads, base, tag, token, account, name, most, max_bytes, reads_texts)
   if redis.call('GET', lock) ~= token then
     return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
   end
-  local key, lane = base .. lane_job(endpoint), lane_of(tag, endpoint)
+  local key, lane, endpoint = base .. lane_job(name), lane_of(tag, name), endpoint_of(name)
   local fields, waiting = redis.call('HMGET', key, 'head', jobFields.members, 'carries'), {}
   local former = fields[1] and events_in(fields[2]) or {}
   if #former > 0 then
@@ -176,7 +176,7 @@ function begin_heads(lock, behind_heads, base, tag, token, account, endpoint, mo
   for i, place in ipairs(places) do
     places[i] = tonumber(place)
   end
-  local requests = fields[3] and redis.call('HMGET', carried_of(tag, endpoint), unpack(events)) or {}
+  local requests = fields[3] and redis.call('HMGET', carried_of(tag, name), unpack(events)) or {}
   return reply {
     breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
     endpoint_text = reads_texts and read_once('HGET', keys.endpoints(account), endpoint),
@@ -201,7 +201,7 @@ local function put_off(queue, delayed, id, due_at, delay)
   end)
 end
 
---- The first deliveries of a lane in strict order were in one request. Those that have ended leave it. The others go together again;
+--- The first deliveries of a lane in an order were in one request. Those that have ended leave it. The others go together again;
 --- if there are none, the lane goes on. Stops if the lane is not the worker's any more.
 ---@guard
 ---@with jobs JobKeys
@@ -223,7 +223,7 @@ end
 ---@param tag text
 ---@param token text               what its job is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text                of the lane
 ---@param ended EventId[]
 ---@param left EventId[]           in order
 ---@param due_at integer           of those that are left
@@ -247,29 +247,29 @@ function end_heads(
   tag,
   token,
   account,
-  endpoint,
+  name,
   ended,
   left,
   due_at,
   delay,
   failure
 )
-  local id, lane = lane_job(endpoint), lane_of(tag, endpoint)
+  local id, lane = lane_job(name), lane_of(tag, name)
   local key = base .. id
   if #let_go(base, active, stalled, { id }, { token }) == 0 then return stop() end
   local queue = { base = base, wait = wait, prioritized = prioritized, counter = counter, meta = meta }
   queue.active, queue.marker = active, marker
-  -- Maybe only since this run.
-  local is_held = redis.call('HEXISTS', key, jobFields.holds) == 1
-  local gone = remove_entries(tag, endpoint, ended)
+  -- Maybe only since this run. A line is open while it runs.
+  local is_held = not line_in(name) and redis.call('HEXISTS', key, jobFields.holds) == 1
+  local gone = remove_entries(tag, name, ended)
   if #left == 0 then
-    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, is_held)
+    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, is_held)
     return reply()
   end
   if is_held and failure then
-    reopen(key, lane, tag, counts, counted, behind_heads, account, endpoint)
+    reopen(key, lane, tag, counts, counted, behind_heads, account, name)
   elseif is_held then
-    count_lane_held(counts, counted, tag, account, endpoint)
+    count_lane_held(counts, counted, tag, account, name)
   else
     count_behind(behind_heads, -gone, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
   end
@@ -387,7 +387,7 @@ end
 ---@param base text
 ---@param tag text
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text                of the lane
 function wake_full_lane(
   delayed,
   prioritized,
@@ -401,14 +401,13 @@ function wake_full_lane(
   base,
   tag,
   account,
-  endpoint
+  name
 )
-  local full_at = tonumber(redis.call('HGET', base .. lane_job(endpoint), jobFields.fullAt) or 'inf')
-  if redis.call('ZCARD', lane_of(tag, endpoint)) < full_at then return end
+  local lane = open_lane(base, tag, account, name)
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  if go_on_as_full(queue, delayed, account, endpoint, priority_of) then finish() end
+  if go_on_if_full(lane, queue, delayed, priority_of) then finish() end
 end
 
 --- Nothing is left to send of a delivery: it leaves its batch, if no worker runs that.

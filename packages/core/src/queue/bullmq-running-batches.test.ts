@@ -298,8 +298,7 @@ it('does nothing for a worker that has lost the lane, or the batch', async () =>
 });
 
 it('goes on as soon as as many wait as it waits for, also if they come while it is put off', async () => {
-  const { lanes, batches, mustTake, laneOf, take, queue, entry, events, address, counts, client } =
-    await arrange(2);
+  const { lanes, batches, mustTake, laneOf, take, queue, entry, events, counts, client } = await arrange(2);
   const hold = { reason: 'batching', since: NOW } as const;
   const put_off = { kind: 'delayed', delayMs: 60_000 } as const;
   const jobs = new RunningJobs(client, shard, LOCK_MS);
@@ -307,7 +306,7 @@ it('goes on as soon as as many wait as it waits for, also if they come while it 
   expect(await lanes.hold(laneOf(lane), hold, undefined, 2)).toBe(false);
   expect(await lanes.hold(laneOf(lane), hold, undefined, 3)).toBe(true);
   expect(await counts.read()).toMatchObject({ batching: 2 });
-  await createAtomic(client)([jobs.end([lane], put_off), batches.wakeIfFull(address)]);
+  await createAtomic(client)([jobs.end([lane], put_off), batches.wakeIfFull(laneOf(lane))]);
   expect(await take()).toBeUndefined();
   await queue.addAll([entry(uniqueEventId(), { acceptedAt: NOW + 9 })]);
   const again = await mustTake();
@@ -315,7 +314,7 @@ it('goes on as soon as as many wait as it waits for, also if they come while it 
 
   expect(await lanes.hold(laneOf(again), hold, undefined, 4)).toBe(true);
   await queue.addAll([entry(uniqueEventId(), { acceptedAt: NOW + 10 })]);
-  await createAtomic(client)([jobs.end([again], put_off), batches.wakeIfFull(address)]);
+  await createAtomic(client)([jobs.end([again], put_off), batches.wakeIfFull(laneOf(lane))]);
   expect((await take())?.head?.size).toBe(4);
 });
 

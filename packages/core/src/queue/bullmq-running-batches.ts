@@ -122,18 +122,18 @@ export class RunningBatches {
     });
   }
 
-  /** In strict order: give the first deliveries of a lane, which stay there. They go together until they have ended. */
+  /** In an order: give the first deliveries of a lane, which stay there. They go together until they have ended. */
   beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly PlacedMember[]> {
     const readAt = steadyClock();
-    const { accountId: account, endpointId: endpoint, token } = lane;
+    const { accountId: account, token, lane: name } = lane;
     const step = beginHeads({
       shard: this.#shard,
-      lock: this.#jobs.lock(laneJobIdOf(lane.lane)),
+      lock: this.#jobs.lock(laneJobIdOf(name)),
       base: this.#jobs.base,
       tag: this.#shard.tag,
       token,
       account,
-      endpoint,
+      name,
       ...bounds,
       readsTexts: this.#readsTexts,
     });
@@ -153,9 +153,9 @@ export class RunningBatches {
     },
   ): Guard<boolean> {
     const { events, delayMs: delay, failure } = left;
-    const { token } = lane;
+    const { token, lane: name } = lane;
     const dueAt = this.clock() + delay;
-    return endHeads({ ...this.#of(lane), token, ended, left: events, dueAt, delay, failure });
+    return endHeads({ ...this.#of(lane), name, token, ended, left: events, dueAt, delay, failure });
   }
 
   /** Let go of a batch's job. @param ends of all its deliveries. */
@@ -172,8 +172,8 @@ export class RunningBatches {
   }
 
   /** After a lane was put off until more are in it: it goes on if they are there by now. */
-  wakeIfFull(address: EndpointAddress): Step<void> {
-    return wakeFullLane(this.#of(address));
+  wakeIfFull(lane: Omit<OwnedLane, 'token' | 'wasHeld'>): Step<void> {
+    return wakeFullLane({ ...this.#of(lane), name: lane.lane });
   }
 
   #of({ accountId: account, endpointId: endpoint }: { readonly accountId: AccountId } & EndpointAddress) {

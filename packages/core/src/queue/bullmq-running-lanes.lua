@@ -227,7 +227,7 @@ function mark_sent(lock, base, token, name, event, place)
 end
 
 --- A line is closed: its head is held like a delivery that has a job, and those behind it with it. A wake-up comes. Or all are held
---- behind a delivery that has a job.
+--- until their time is over, a delivery has ended that has a job, or more are in the line.
 ---@with shard ShardKeys
 ---@key lock                       of its job
 ---@key counts = shard.heldCounts
@@ -239,12 +239,14 @@ end
 ---@param token text               what that is locked with
 ---@param account AccountId
 ---@param name text                of the lane
----@param event EventId?          absent: that has to end
+---@param event EventId?          absent: wake-ups leave it alone
 ---@param place digits
----@param wake_up_at digits
+---@param wake_up_at digits?
+---@param full_at integer?         it goes on as soon as so many are in it
 ---@param reason text
 ---@param hold text                as its job tells it
 ---@param previous_started_at text   when the former attempt began, as the holds tell times
+---@return boolean                 whether it is held: fewer are
 function close_line(
   lock,
   counts,
@@ -259,20 +261,24 @@ function close_line(
   event,
   place,
   wake_up_at,
+  full_at,
   reason,
   hold,
   previous_started_at
 )
-  if redis.call('GET', lock) ~= token then return end
-  local key, endpoint = base .. lane_job(name), endpoint_of(name)
-  local behind = math.max(redis.call('ZCARD', lane_of(tag, name)) - 1, 0)
-  if redis.call('HSETNX', key, 'closed', event or BEHIND_JOB) == 0 then return end
+  if redis.call('GET', lock) ~= token then return true end
+  local key, endpoint, size = base .. lane_job(name), endpoint_of(name), redis.call('ZCARD', lane_of(tag, name))
+  if full_at and size >= full_at then return false end
+  local behind = math.max(size - 1, 0)
+  if redis.call('HSETNX', key, 'closed', event or LEFT_ALONE) == 0 then return true end
   note_hold(key, hold, previous_started_at)
+  if full_at then redis.call('HSET', key, jobFields.fullAt, full_at) end
   count_behind(behind_heads, -behind)
   change_count(lines_of(tag, endpoint), HELD_BEHIND, event and behind or behind + 1)
   if event then redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event) end
-  redis.call('ZADD', wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint)
+  if wake_up_at then redis.call('ZADD', wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint) end
   count_beside(counts, counted, tag, account, endpoint, reason)
+  return true
 end
 
 --- A line waits for newer events: none of its own is held meanwhile.

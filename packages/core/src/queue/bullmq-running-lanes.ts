@@ -125,21 +125,23 @@ export class RunningLanes {
   /**
    * Hold a line: its head as a delivery that has a job, and those behind it with it. A wake-up lets it go.
    *
-   * @param isBehindJob whether all of it waits for a delivery that has a job: then wake-ups leave it alone.
+   * @returns `false`: as many are in it as it waits for, and it is not held.
    */
   async close(
     owned: OwnedLane,
     { eventId, acceptedAt }: LanePlace,
-    { wakeUpAt, isBehindJob = false, previousStartedAt = 0, ...hold }: LineHold,
-  ): Promise<void> {
-    await closeLine({
+    { wakeUpAt, isBehindJob = false, fullAt, previousStartedAt = 0, ...hold }: LineHold,
+  ): Promise<boolean> {
+    const isLeftAlone = isBehindJob || fullAt !== undefined;
+    return await closeLine({
       ...this.#lockOf(owned),
       shard: this.#shard,
       tag: this.#shard.tag,
       account: owned.accountId,
-      event: isBehindJob ? undefined : eventId,
+      event: isLeftAlone ? undefined : eventId,
       place: acceptedAt,
       wakeUpAt,
+      fullAt,
       reason: hold.reason,
       hold: encodeHold(hold),
       previousStartedAt: encodeHoldTime(previousStartedAt),

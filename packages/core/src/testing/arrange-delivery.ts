@@ -17,6 +17,7 @@ import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
+import type { RecordForm } from '../domain/record-form';
 import type { DeliveryRequest, SendResult, SentResult } from '../domain/transport';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
@@ -89,6 +90,7 @@ export interface Arrangement {
   readonly acceptedAt?: number;
   readonly group?: string;
   readonly requestId?: string;
+  readonly form?: RecordForm;
   /** The facts in the delivery's log so far. */
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<
@@ -202,7 +204,9 @@ export class DeliveryScene {
     const signals = recordSignals();
     const raised = recordRaised();
     const recorded: [EndpointId, EndedAttempt][] = [];
-    const admission = this.#closables.willClose(buildAdmission({ redis: redis.client, clock, signals }));
+    const admission = this.#closables.willClose(
+      buildAdmission({ redis: redis.client, clock, signals, form: given.form }),
+    );
     const { concurrency, attemptStore } = admission;
     let updates = 0;
     let recordings = 0;

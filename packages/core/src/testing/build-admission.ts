@@ -4,6 +4,7 @@ import { Releaser } from '../deliver/flow/releaser';
 import { type AttemptPace, type Slot, Slots } from '../deliver/flow/slots';
 import { AttemptStore } from '../deliver/redis-attempt-store';
 import { oneShard } from '../domain/queues';
+import type { RecordForm } from '../domain/record-form';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { DisablePolicy } from '../endpoints/disable';
 import { HealthStore } from '../endpoints/health/redis-health-store';
@@ -26,6 +27,7 @@ export interface AdmissionOptions {
   readonly redis: RedisClient;
   readonly clock: Clock;
   readonly signals?: ReturnType<typeof recordSignals>;
+  readonly form?: RecordForm | undefined;
 }
 
 /** How many attempts at unknown endpoints may be running. */
@@ -35,7 +37,7 @@ const disablePolicy: DisablePolicy = { afterMs: 5 * 86_400_000, failureSpanMs: 1
 const ATTEMPT_TIMEOUT_MS = 15_000;
 
 /** The parts by which one worker admits attempts, over a real Redis and a real queue of deliveries. -- */
-export function buildAdmission({ redis, clock, signals = recordSignals() }: AdmissionOptions) {
+export function buildAdmission({ redis, clock, signals = recordSignals(), form }: AdmissionOptions) {
   const connection = { redis, prefix: QUEUE_PREFIX };
   const forgotten = new ForgottenSlots({
     quick: SLOTS,
@@ -63,7 +65,7 @@ export function buildAdmission({ redis, clock, signals = recordSignals() }: Admi
     ...buildVerification(redis, 'required'),
     atomic: atomicAsOne(redis),
     openBreakers: new OpenBreakers(redis),
-    deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),
+    deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix), form),
     heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),
     oldestEvents: new OldestEvents(connection.redis, oneShard(connection.prefix)),
     concurrency,

@@ -2,7 +2,7 @@ import type { AccountId } from '../../domain/account';
 import { PROBE_MS, phaseOf } from '../../domain/breaker';
 import type { NewDelivery } from '../../domain/delivery';
 import { readSummary } from '../../domain/delivery-log';
-import { type Endpoint, type EndpointAddress, type EndpointId, usesLane } from '../../domain/endpoint';
+import type { Endpoint, EndpointAddress, EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionStore, OrderedDelivery } from '../../endpoints/admission/redis-admission-store';
@@ -290,7 +290,7 @@ async function allowanceOf(
   if (await parts.verificationPolicy.isWaiting(endpoint)) {
     return { most: 0, againInMs: UNVERIFIED_WAKE_UP_MS };
   }
-  const hasLines = parts.deliveryQueue.hasLanes && endpoint.ordering === 'group' && usesLane(endpoint);
+  const hasLines = parts.deliveryQueue.hasLanes && endpoint.ordering === 'group';
   const mostReady = endpoint.ordering === 'group' && !hasLines ? permits + LOOKED_AT_BESIDE : 0;
   const { breaker, rate, next, isEndAwaited, ready } = await parts.admissionStore.stand(
     endpoint.id,

@@ -5,6 +5,7 @@ import type { Endpoint } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { EVENTS_QUEUE } from '../../domain/queues';
+import type { RecordForm } from '../../domain/record-form';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { EndedList } from '../../events/redis-ended-list';
 import { buildAdmission } from '../../testing/build-admission';
@@ -38,6 +39,7 @@ interface Arrangement {
   readonly openUntil?: number;
   /** Whether events that were accepted earlier are not fanned out yet. */
   readonly hasOlderEvents?: boolean;
+  readonly form?: RecordForm;
 }
 
 async function arrange({
@@ -45,8 +47,9 @@ async function arrange({
   held = 0,
   openUntil,
   hasOlderEvents = false,
+  form,
 }: Arrangement = {}) {
-  const admission = buildAdmission({ redis: redis.client, clock: () => NOW });
+  const admission = buildAdmission({ redis: redis.client, clock: () => NOW, form });
   opened.push(admission);
   if (hasOlderEvents) {
     const queue = new Queue(EVENTS_QUEUE, { connection: redis.client });
@@ -376,11 +379,11 @@ describe('with jobs that are put off', () => {
 
   describe('at an endpoint with the order within groups', () => {
     const LANE = ':a';
-    // These deliveries keep their jobs.
-    const keepingJobs = { ordering: 'group', whileDisabled: 'discard' } as const;
-    async function arrangeGroup(held: number, settings: Partial<Endpoint> = keepingJobs) {
-      const arranged = await arrangePutOff({ endpoint: buildEndpoint(settings), held });
-      const { admissionStore, endpoint, eventIds } = arranged;
+    // By default these deliveries keep their jobs.
+    async function arrangeGroup(held: number, form: RecordForm = 'former') {
+      const endpoint = buildEndpoint({ ordering: 'group' });
+      const arranged = await arrangePutOff({ endpoint, held, form });
+      const { admissionStore, eventIds } = arranged;
       const places = eventIds.map((eventId, i) => ({ eventId, acceptedAt: NOW + i, lane: LANE }));
       await admissionStore.joinOrder(endpoint.id, places)(redis.client);
       return {
@@ -393,7 +396,7 @@ describe('with jobs that are put off', () => {
     }
 
     it('releases all that have jobs from before their group had a line, so that they join it', async () => {
-      const { wakeUp, stillHeld } = await arrangeGroup(3, { ordering: 'group' });
+      const { wakeUp, stillHeld } = await arrangeGroup(3, 'current');
       await wakeUp(8);
       expect(await stillHeld()).toEqual([]);
     });

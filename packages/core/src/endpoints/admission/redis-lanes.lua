@@ -5,6 +5,10 @@
 -- The lanes in which deliveries of an endpoint wait for each other: one for each group of events, or one for all of them. The
 -- keys of a lane are those of the endpoint with the name of the lane behind them. Of each group that has held deliveries,
 -- those that may go are in `ready`.
+--
+-- Only deliveries with jobs of their own are here. With `RECORD_FORM=former` these are all of an order. Without it, they are those that
+-- have failed for good, and those that wait while their endpoint is disabled and discards what comes due: they have a place in the
+-- order alone. So turns, `ready` and `coalescing` go with that setting.
 
 -- The newest begins when the window ends. The deliveries that it replaces are checked again after this time.
 local COALESCED_AFTER_MS = 250
