@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { launchBrowser } from './browser/launch-browser.mjs';
 import { createApiClient, demoSurroundings } from './demo/demo-service.mjs';
-import { EVENT_TYPES, eventOf, fillWeek, SHOPS, startShops } from './demo/shops.mjs';
+import { eventOf, fillWeek, registerShops, SHOPS, startShops } from './demo/shops.mjs';
 import { describeError, Problem } from './problem.mjs';
 import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { projectFolder } from './project-folders.mjs';
@@ -95,16 +95,11 @@ async function startShopsWithNames() {
  * @returns the path of each page
  */
 async function preparePages(api, redisUrl) {
-  for (const [name, { description, schema, example }] of Object.entries(EVENT_TYPES))
-    await api.call('PUT', `/v1/event-types/${name}`, 201, { description, schema, example });
-  /** @type {string[]} */
-  const ids = [];
-  for (const { host, path, description, events } of SHOPS)
-    ids.push(
-      (await api.call('POST', '/v1/webhooks', 201, { url: `https://${host}${path}`, events, description }))
-        .id,
-    );
-  const past = await fillWeek(redisUrl, ids, signal);
+  const ids = await registerShops(
+    api,
+    SHOPS.map(({ host, path }) => `https://${host}${path}`),
+  );
+  const past = await fillWeek({ redisUrl, webhookIds: ids, hasHistory: true, signal });
   for (let each = 1; each <= EVENTS_NOW; each += 1) {
     await api.publishEvent(eventOf(past + each));
     await wait(BETWEEN_EVENTS_MS, undefined, { signal });

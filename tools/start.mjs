@@ -2,7 +2,7 @@
 /**
  * `npm start` runs the whole service on this machine: Redis, the worker and the API.
  * `npm start -- --demo` also runs a demonstration: a receiver, one event of each type, a retry; then everything stops.
- * With `--keep` it keeps running, so that its deliveries can be seen in the portal.
+ * With `--keep` it keeps running, with a week of a platform for shops to be seen in the portal.
  * `--history` also runs PostgreSQL, to which finished deliveries move.
  * `--watch` compiles changed files, and restarts the worker and the API with them: that is `npm run dev`.
  * `--skip-setup` installs and compiles nothing.
@@ -39,7 +39,7 @@ const OPTIONS = /** @type {const} */ ({
 const USAGE = `Usage: npm start [-- --demo [--keep]] [--history] [--watch] [--skip-setup]
 
   --demo        also runs a demonstration: a receiver, one event of each type, a retry; then everything stops
-  --keep        with --demo: keeps running afterwards, and prints a link to the portal
+  --keep        with --demo: fills the portal with a week of events, keeps running, and prints a link to it
   --history     also runs PostgreSQL: finished deliveries move there, and are kept for months (docs/history.md)
   --watch       compiles changed files, and restarts the worker and the API with them (npm run dev)
   --skip-setup  installs and compiles nothing

@@ -61,6 +61,7 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     expect(await paste()).toMatch(/"id":"ord-1"[^]*"webhook_id":"wh_[^]*"id":"ord-1"/);
     expect(await paste()).toMatch(/"url":"[^"]*\/portal\/[^"]*"/);
     expect(await paste()).toContain('"status":"erasing"');
+    expect(await paste()).toMatch(/^\{[^\n]*"status":"erasing"[^\n]*\n\n?$/);
     expect(blocks).toEqual([]);
   });
 

@@ -62,7 +62,7 @@ describe('a program on a page', () => {
 
   it('takes a batch of events (batches)', async () => {
     const [program = ''] = blocksOf(await readPage('batches.md'), 'js');
-    await run(`${program.replace('8080', String(reader.receiverPort))}\nconsole.log('runs');`, /runs/);
+    await run(`${program.replace('4000', String(reader.receiverPort))}\nconsole.log('runs');`, /runs/);
     const data = [{ id: 'evt_1', type: 'order.created', data: ORDER }];
     const post = () => fetch(url(), { method: 'POST', body: JSON.stringify({ data }) });
     const response = await until(async () => await post().catch(() => undefined));

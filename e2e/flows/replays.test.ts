@@ -51,6 +51,65 @@ it('replays what has failed, and nothing else', async () => {
   await receiver.stop();
 });
 
+it('brings the retries of what is pending forward, in the place of those that were due', async () => {
+  let isDown = true;
+  const receiver = await Receiver.start(() => (isDown ? 500 : 204));
+  const webhook = await client.register(receiver.url, ['*'], { retry_schedule: ['1h', '2h'] });
+  const ids = await publishMany(client, 3);
+  const afterAttempts = async (count: number) => {
+    for (const id of ids) {
+      await until(async () => {
+        const found = (await client.listDeliveries(webhook.id)).find(({ event_id: event }) => event === id);
+        return (found?.attempt_count === count && found.next_attempt_at !== null) || undefined;
+      });
+    }
+  };
+  await afterAttempts(1);
+  expect(await replayEnded(client, await startReplay(client, webhook.id, { mode: 'failed' }))).toMatchObject({
+    found: 0,
+  });
+
+  const tooEarly = await startReplay(client, webhook.id, { mode: 'pending' });
+  expect(await replayEnded(client, tooEarly)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+  await afterAttempts(2);
+  isDown = false;
+  receiver.requests.length = 0;
+  const replay = await startReplay(client, webhook.id, { mode: 'pending' });
+  expect(await replayEnded(client, replay)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+  for (const id of ids) {
+    const { attempts } = await client.waitForStatus(webhook.id, id, 'delivered');
+    expect(attempts.map(({ number, trigger }) => [number, trigger])).toEqual([
+      [1, 'schedule'],
+      [2, 'replay'],
+      [3, 'replay'],
+    ]);
+  }
+  expect([...timesReceived(receiver)].sort()).toEqual(ids.map((id) => [id, 1]).sort());
+  await receiver.stop();
+});
+
+it.each([
+  ['in the order of their acceptance', { ordering: 'strict' }, 1],
+  ['in batches', { batch: { max_events: 10 } }, 3],
+])('brings pending retries forward %s', async (_what, members, found) => {
+  let isDown = true;
+  const receiver = await Receiver.start(() => (isDown ? 500 : 204));
+  const webhook = await client.register(receiver.url, ['*'], { retry_schedule: ['1h'], ...members });
+  const ids = await publishMany(client, 3);
+  await until(async () => {
+    const tried = (await client.listDeliveries(webhook.id)).filter((one) => one.next_attempt_at !== null);
+    return (tried.length === found && tried.every((one) => one.attempt_count === 1)) || undefined;
+  });
+  isDown = false;
+  receiver.requests.length = 0;
+  const replay = await startReplay(client, webhook.id, { mode: 'pending' });
+  expect(await replayEnded(client, replay)).toMatchObject({ found, enqueued: found });
+  for (const id of ids) await client.waitForStatus(webhook.id, id, 'delivered');
+  const alone = [...timesReceived(receiver).keys()].filter((id) => ids.includes(id));
+  expect(alone).toEqual(found === 1 ? ids : []);
+  await receiver.stop();
+});
+
 it('replays all events that the webhook asks for, also those that it has accepted', async () => {
   const missedIds = await publishMany(client, 3);
   const receiver = await Receiver.start();

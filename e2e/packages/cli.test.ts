@@ -288,6 +288,8 @@ describe('as a script runs it', () => {
     await succeed(['webhooks', 'disable', id]);
     const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', '-', '--to', id], EXACT);
     const { hold, id: delivery } = await stack.client.waitForStatus(id, event.id, 'held');
+    const wrong = await cli.run(['deliveries', 'show', event.id], environment);
+    expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`explain ${event.id}`) });
     const held = await succeed(['deliveries', 'show', delivery]);
     expect(held.stdout).toMatch(/held because +disabled/);
     expect(held.stdout).toMatch(new RegExp(`held since +${hold?.since}\nheld until +-`));

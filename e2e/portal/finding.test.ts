@@ -283,3 +283,12 @@ describe('an id', () => {
     await client.expect(200, 'GET', `/v1/webhooks/${webhookId}`);
   });
 });
+
+it('finds a route on the page of the API, which asks no other host', async () => {
+  const page = await portal().openBlank();
+  await page.goto(`${portal().client.baseUrl}/docs`);
+  const search = page.getByRole('searchbox').or(page.getByPlaceholder('Search...'));
+  await search.first().fill('replay');
+  await page.locator('[role=search] [role=menuitem]').first().waitFor();
+  portal().faultsOf(page).check();
+});

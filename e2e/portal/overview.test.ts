@@ -116,6 +116,17 @@ describe('the overview', () => {
     expect(new URL(page.url()).searchParams.get('range')).toBe('1h');
   });
 
+  it('draws its charts where the browser has a language that is none', async () => {
+    const page = await portal().openBlank();
+    // As Chromium has it on a system whose locale is POSIX.
+    await page.addInitScript(
+      "Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix' })",
+    );
+    const { body } = await portal().client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', {});
+    await page.goto(`${portal().client.baseUrl}/portal/overview?range=1h#${body.url.split('#')[1]}`);
+    await figure(page, 'Attempts by response').locator('canvas').waitFor();
+  });
+
   it('does not move, whichever response comes last', async () => {
     const wish = { path: '/overview', capabilities: ['read', 'webhooks'] } as const;
     expect(await checkSteadinessWithLateReads(portal(), wish)).toBeGreaterThan(5);

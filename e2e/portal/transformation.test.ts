@@ -178,6 +178,18 @@ it('is written and saved by keyboard alone', async () => {
   expect((await readSaved()).code).toContain('body: 1');
 });
 
+it('says of an attempt at which it failed that nothing was sent, and shows no request', async () => {
+  await put('export default ({ data }) => ({ body: data.missing.text });');
+  const { client } = portal();
+  const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const delivery = `${event}.${webhookId}`;
+  await until(async () => (await client.readDelivery(delivery)).attempt_count === 1 || undefined);
+  const page = await portal().signIn({ path: `/deliveries/${delivery}` });
+  await page.getByText('Nothing was sent.', { exact: true }).waitFor();
+  await page.getByText('Attempts after that use the new code.').waitFor();
+  expect(await page.getByText('Headers as sent').count()).toBe(0);
+});
+
 it('can be read, and tried, by a session that may not change it', async () => {
   await put(KEYWORD);
   const page = await portal().signIn({ path: path(), capabilities: ['read', 'webhooks', 'redeliver'] });

@@ -81,7 +81,12 @@ describe('npm start -- --demo', () => {
       const { token, capabilities } = (await exchange.json()) as Opened;
       expect(capabilities).toContain('operate');
       const events = await fetch(`${origin}/v1/events`, { headers: { authorization: `Bearer ${token}` } });
-      expect(await events.json()).toMatchObject({ data: { length: 3 } });
+      expect(await events.json()).toMatchObject({ has_more: true });
+      const metrics = await fetch(`${origin}/v1/metrics/deliveries?interval=total`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      const { data } = (await metrics.json()) as { data: { attempts: number }[] };
+      expect(data[0]?.attempts).toBeGreaterThan(500);
     } finally {
       demo.stdout.resume();
       demo.kill('SIGINT');

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../problem.mjs';
 import { say } from '../say.mjs';
 import { createApiClient, demoEvents, REFUSED_ONCE } from './demo-service.mjs';
+import { eventOf, fillWeek, registerShops, startLocalShops } from './shops.mjs';
 import { createSignatureChecker, startWebhookReceiver } from './webhook-receiver.mjs';
 
 const GIVE_UP_AFTER_MS = 60_000;
@@ -13,7 +14,7 @@ const GIVE_UP_AFTER_MS = 60_000;
  * @param {import('../start/start-stack.mjs').Stack} options.stack
  * @param {AbortSignal} options.signal
  * @param {import('../processes/process-group.mjs').ProcessGroup} options.group
- * @param {boolean} options.isKept whether the endpoint stays; its receiver does until the group is stopped
+ * @param {boolean} options.isKept whether the endpoint stays, beside a week of others; its receiver does until the group is stopped
  */
 export async function runDemo({ stack, signal, group, isKept }) {
   const api = createApiClient({ ...stack, signal });
@@ -34,11 +35,42 @@ export async function runDemo({ stack, signal, group, isKept }) {
   await delivered.waitForAll(signal);
   say('demo', `all ${demoEvents.length} events were delivered`);
   if (stack.historyUrl !== undefined) await waitUntilMoved({ ...stack, signal });
-  if (isKept) return;
+  if (isKept) {
+    await showWeek({ stack, api, signal, group });
+    return;
+  }
   await api.deleteEndpoint(endpoint.id);
   say('demo', 'webhook deleted');
 }
 
+const EVENTS_NOW = 5;
+
+/**
+ * Fills the portal with a week of a platform for shops, whose receivers go on responding.
+ * @param {object} options
+ * @param {import('../start/start-stack.mjs').Stack} options.stack
+ * @param {ReturnType<typeof createApiClient>} options.api
+ * @param {AbortSignal} options.signal
+ * @param {import('../processes/process-group.mjs').ProcessGroup} options.group
+ */
+async function showWeek({ stack: { redisUrl, historyUrl }, api, signal, group }) {
+  if (redisUrl === undefined) return;
+  const { urls, close } = await startLocalShops();
+  group.onStopped(async () => close());
+  const webhookIds = await registerShops(api, urls);
+  let told = 0;
+  const onProgress = (/** @type {number} */ share) => {
+    if (share < told) return;
+    say('demo', `filling the portal with a week of a platform for shops: ${Math.round(share * 100)} %`);
+    told = share + PROGRESS_STEP;
+  };
+  const hasHistory = historyUrl !== undefined;
+  const past = await fillWeek({ redisUrl, webhookIds, hasHistory, signal, onProgress });
+  for (let each = 1; each <= EVENTS_NOW; each += 1) await api.publishEvent(eventOf(past + each));
+  say('demo', `the portal has ${past + EVENTS_NOW + demoEvents.length} events, of the last seven days`);
+}
+
+const PROGRESS_STEP = 0.25;
 const ASK_EVERY_MS = 200;
 
 /**

@@ -1,10 +1,10 @@
 // @ts-check
 /**
  * A week in the life of a platform for shops: its event types, the webhooks of its customers, how their receivers respond, and events of
- * seven days. For pictures: each webhook has a name and an address as they are in life, and fails as they do.
+ * seven days. For pictures, and the demonstration that is kept: each webhook has a name and an address as they are in life, and fails as they do.
  */
 
-import { createServer as createProxy } from 'node:http';
+import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -100,7 +100,7 @@ const order = (/** @type {Record<string, object>} */ more, /** @type {object} */
 const money = { total: { type: 'number' }, currency: string };
 
 /** @type {Readonly<Record<string, { description: string, share: number, schema: object, example: object }>>} */
-export const EVENT_TYPES = {
+const EVENT_TYPES = {
   'order.created': {
     description: 'A customer placed an order.',
     share: 0.34,
@@ -199,23 +199,16 @@ function shopsFor(type) {
  * @returns {Promise<{ proxyUrl: string, close(): void }>}
  */
 export async function startShops(issue) {
-  let count = 0;
-  /** @type {Map<string, number>} */
-  const chances = new Map();
   const certificates = issue(SHOPS.map(({ host }) => `DNS:${host}`).join(','));
+  const respond = createResponder();
   const server = createServer(certificates, (request, response) => {
-    const shop = SHOPS.find(({ host }) => host === request.headers.host);
-    const id = `${String(request.headers['webhook-id'])} ${shop?.host}`;
-    const attempt = Number(request.headers['x-service-attempt'] ?? 1);
-    // The same for each attempt of a delivery.
-    const chance = chances.get(id) ?? chanceOf((count += 1) * 31);
-    chances.set(id, chance);
-    const { status, ms, body } = shop?.respond(0, attempt, chance) ?? { status: 404, ms: 1, body: '' };
-    request.resume().on('end', () => {
-      setTimeout(() => response.writeHead(status, { 'content-type': 'application/json' }).end(body), ms);
-    });
+    respond(
+      SHOPS.find(({ host }) => host === request.headers.host),
+      request,
+      response,
+    );
   });
-  const proxy = createProxy();
+  const proxy = createPlainServer();
   proxy.on('connect', (_, socket) => {
     const address = server.address();
     const port = address !== null && typeof address === 'object' ? address.port : 0;
@@ -225,29 +218,93 @@ export async function startShops(issue) {
     });
     for (const each of [onward, socket]) each.on('error', () => each.destroy());
   });
-  for (const each of [server, proxy])
-    await new Promise((listening) => each.listen(0, '127.0.0.1', () => listening(undefined)));
-  const address = proxy.address();
-  return {
-    proxyUrl: `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`,
-    close: () => {
-      for (const each of [server, proxy]) {
-        each.close();
-        each.closeAllConnections();
-      }
-    },
-  };
+  const [, proxyUrl] = await Promise.all([server, proxy].map(listen));
+  return { proxyUrl: proxyUrl ?? '', close: () => [server, proxy].forEach(closeAtOnce) };
 }
 
 /**
- * Puts the deliveries of the last seven days on record, by the service's own stores, and waits until a worker has moved them to the
- * history.
- * @param {string} redisUrl
- * @param {readonly string[]} webhookIds of the shops, in their order
- * @param {AbortSignal} signal
+ * The same without certificates and names: the host of a shop begins the path.
+ * @returns {Promise<{ urls: readonly string[], close(): void }>} `urls`: of the shops, in their order
+ */
+export async function startLocalShops() {
+  const respond = createResponder();
+  const server = createPlainServer((request, response) => {
+    respond(
+      SHOPS.find(({ host }) => request.url?.startsWith(`/${host}/`)),
+      request,
+      response,
+    );
+  });
+  const url = await listen(server);
+  return {
+    urls: SHOPS.map(({ host, path }) => `${url}/${host}${path}`),
+    close: () => closeAtOnce(server),
+  };
+}
+
+function createResponder() {
+  let count = 0;
+  /** @type {Map<string, number>} */
+  const chances = new Map();
+  /**
+   * @param {Shop | undefined} shop
+   * @param {import('node:http').IncomingMessage} request
+   * @param {import('node:http').ServerResponse} response
+   */
+  return (shop, request, response) => {
+    const id = `${String(request.headers['webhook-id'])} ${shop?.host}`;
+    const attempt = Number(request.headers['x-service-attempt'] ?? 1);
+    // The same for each attempt of a delivery.
+    const chance = chances.get(id) ?? chanceOf((count += 1) * 31);
+    chances.set(id, chance);
+    const { status, ms, body } = shop?.respond(0, attempt, chance) ?? { status: 404, ms: 1, body: '' };
+    request.resume().on('end', () => {
+      setTimeout(() => response.writeHead(status, { 'content-type': 'application/json' }).end(body), ms);
+    });
+  };
+}
+
+/** @param {import('node:http').Server} server @returns {Promise<string>} its URL */
+async function listen(server) {
+  await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(undefined)));
+  const address = server.address();
+  return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+}
+
+/** @param {import('node:http').Server} server */
+function closeAtOnce(server) {
+  server.close();
+  server.closeAllConnections();
+}
+
+/**
+ * The event types of the shops, and a webhook for each.
+ * @param {{ call(method: string, path: string, expectedStatus: number, body: unknown): Promise<any> }} api
+ * @param {readonly string[]} urls of the shops, in their order
+ * @returns {Promise<readonly string[]>} the ids of the webhooks
+ */
+export async function registerShops(api, urls) {
+  for (const [name, { description, schema, example }] of Object.entries(EVENT_TYPES))
+    await api.call('PUT', `/v1/event-types/${name}`, 201, { description, schema, example });
+  /** @type {string[]} */
+  const ids = [];
+  for (const [i, { description, events }] of SHOPS.entries())
+    ids.push((await api.call('POST', '/v1/webhooks', 201, { url: urls[i], events, description })).id);
+  return ids;
+}
+
+/**
+ * Puts the deliveries of the last seven days on record, by the service's own stores. If there is a history, it waits until a worker
+ * has moved them there.
+ * @param {object} options
+ * @param {string} options.redisUrl
+ * @param {readonly string[]} options.webhookIds of the shops, in their order
+ * @param {boolean} options.hasHistory
+ * @param {AbortSignal} options.signal
+ * @param {(share: number) => void} [options.onProgress] 0 to 1, after each hour of the week
  * @returns {Promise<number>} how many events
  */
-export async function fillWeek(redisUrl, webhookIds, signal) {
+export async function fillWeek({ redisUrl, webhookIds, hasHistory, signal, onProgress = () => {} }) {
   // Not at the top of the file: they exist only once the project has been built.
   const [
     { EventStore },
@@ -290,19 +347,28 @@ export async function fillWeek(redisUrl, webhookIds, signal) {
       const day = new Date(since).getUTCDay();
       const busy = (BUSY[new Date(since).getUTCHours()] ?? 1) * (day === 0 || day === 6 ? AT_WEEKENDS : 1);
       const events = Math.max(1, Math.round(BUSIEST_HOUR * busy * (0.85 + 0.3 * chanceOf(hour))));
+      /** @type {Promise<void>[]} */
+      const puts = [];
       for (let each = 0; each < events; each += 1) {
         number += 1;
         now = since + Math.floor(((each + chanceOf(number * 3)) / events) * HOUR_MS);
-        await put(number, now);
+        puts.push(put(number, now));
       }
+      await Promise.all(puts);
+      signal.throwIfAborted();
+      onProgress(1 - (hour - 1) / hours);
     }
     const counted = [...tallies].map(([endpointId, tally]) => ({ endpointId, tally, limit: undefined }));
     await new HealthStore(redis, retention.ageMs).addAll(counted, end);
-    while ((await stores.ended.count()) > 0) await wait(LOOK_EVERY_MS, undefined, { signal });
+    if (hasHistory) await untilMoved();
   } finally {
     redis.disconnect();
   }
   return number;
+
+  async function untilMoved() {
+    while ((await stores.ended.count()) > 0) await wait(LOOK_EVERY_MS, undefined, { signal });
+  }
 
   /** @param {number} i @param {number} acceptedAt */
   async function put(i, acceptedAt) {
@@ -343,7 +409,7 @@ export async function fillWeek(redisUrl, webhookIds, signal) {
         const known = tallies.get(endpointId);
         tallies.set(endpointId, known ? addTallies(known, tally) : tally);
       }
-      await atomic([stores.ended.addAll([{ accountId, ...parts }], acceptedAt)]);
+      if (hasHistory) await atomic([stores.ended.addAll([{ accountId, ...parts }], acceptedAt)]);
     }
   }
 }

@@ -1,7 +1,7 @@
 // @ts-check
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../problem.mjs';
 import { projectFolder } from '../project-folders.mjs';
@@ -16,7 +16,7 @@ import { StepStamp } from './step-stamp.mjs';
  */
 export async function installDependencies(options = {}) {
   if (!(await hasInstalled(ALL))) {
-    say('setup', 'installing all dependencies (npm ci); the first time this takes about a minute');
+    say('setup', 'installing all dependencies; the first time this takes about a minute');
     await install(ALL, options);
   }
   await writeSources(options);
@@ -100,10 +100,13 @@ async function fingerprintOf({ name }) {
  * @param {{ signal?: AbortSignal, onRequest?: (count: number) => void }} options
  */
 async function install(selection, { signal, onRequest }) {
+  // A service may be running from what is there: `npm ci` would take that away first.
+  const how = selection === ALL && (await hasInstalled(FOR_START)) ? ['install', '--no-save'] : ['ci'];
   await stamp.clear();
+  await rm(markOfPart, { force: true });
   const options = { ...(signal && { signal }), ...(onRequest && { onErrorLine: countRequests(onRequest) }) };
   const level = onRequest ? ['--loglevel=http'] : [];
-  const exact = await runQuietly(['npm', 'ci', ...selection.options, ...level], options);
+  const exact = await runQuietly(['npm', ...how, ...selection.options, ...level], options);
   if (exact.code !== 0) await installLeniently(exact.errors, { ...(signal && { signal }) });
   await stamp.write(await fingerprintOf(exact.code === 0 ? selection : ALL));
 }

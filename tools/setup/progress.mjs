@@ -11,6 +11,8 @@ import { say } from '../say.mjs';
 const EVERY_MS = 5_000;
 // Before that, the share of a step says little.
 const LEAST_SHARE = 0.1;
+// What comes after all that can be counted, such as unpacking the last package, takes its time too.
+const COUNTED = 0.9;
 
 /**
  * Says what the set-up is doing, how far it is, and how long it may still take: at once, and every five seconds. Steps that
@@ -23,6 +25,7 @@ export class Progress {
   #stepBegunAt = Date.now();
   #index = -1;
   #share = 0;
+  #sharedAt = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
 
@@ -42,10 +45,11 @@ export class Progress {
 
   /**
    * How far the present step is.
-   * @param {number} share of it that is done: 0 to 1
+   * @param {number} share of what can be counted that is done: 0 to 1
    */
   note(share) {
-    this.#share = Math.min(share, 1);
+    this.#share = Math.min(share, 1) * COUNTED;
+    this.#sharedAt = Date.now();
   }
 
   /** @param {boolean} isDone whether all steps have been done */
@@ -70,7 +74,8 @@ export class Progress {
     const later = usualMs(this.#steps.slice(this.#index + 1));
     const tookMs = now - this.#stepBegunAt;
     const slowness = before === 0 ? 1 : Math.max((this.#stepBegunAt - this.#begunAt) / before, 1);
-    const expectedMs = this.#share > LEAST_SHARE ? tookMs / this.#share : present * slowness;
+    const expectedMs =
+      this.#share > LEAST_SHARE ? (this.#sharedAt - this.#stepBegunAt) / this.#share : present * slowness;
     // It takes longer than it should. So it has done as much as can be known.
     const stepLeftMs = Math.max(expectedMs - tookMs, present / 10);
     return stepLeftMs + later * Math.max(slowness, expectedMs / present || 1);

@@ -40,7 +40,7 @@ describe("the API's description", () => {
     const { status, headers, text } = await request(api.url).get('/docs');
     expect(status).toBe(200);
     expect(headers['content-security-policy']).toBe(
-      "default-src 'none';script-src 'self';style-src 'unsafe-inline';connect-src 'self';img-src data:;frame-ancestors 'none'",
+      "default-src 'none';script-src 'self';style-src 'unsafe-inline';connect-src 'self';img-src data:;worker-src blob:;frame-ancestors 'none'",
     );
     expect(text).not.toMatch(/https?:|<style/);
     const sources = [...text.matchAll(/(?:src|spec-url)="([^"]*)"/g)].map(([, path]) => `/${path}`);

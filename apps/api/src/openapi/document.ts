@@ -56,8 +56,8 @@ export function describeApi(routes: readonly Route[]): Json {
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Hookferry',
-      version: '1',
+      title: 'Hookferry API',
+      version: 'v1',
       description: INTRODUCTION,
       summary:
         'Accepts an event once, and delivers it, signed, to every webhook that subscribes to its type.',

@@ -80,7 +80,8 @@ describe('PUT /v1/event-types/{name}', () => {
     await client.hset('{event-types}', ...names.flatMap((name) => [name, '{}']));
     expect((await put('invoice.paid')).status).toBe(201);
     expect(readProblem(await put('invoice.lost'))).toEqual({ status: 409, code: 'limit_reached' });
-    expect((await put('invoice.paid')).body).toMatchObject({ version: 2 });
+    const changed = { description: 'An invoice was paid in full.' };
+    expect((await put('invoice.paid', changed)).body).toMatchObject({ version: 2 });
   });
 });
 

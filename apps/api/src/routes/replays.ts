@@ -31,7 +31,7 @@ const replayParams = z.object({ id: replayIdSchema });
 const webhookParams = z.object({ id: endpointRefSchema });
 
 const MODE =
-  'Which events of the time range it sends. `failed`: those whose delivery failed. `missing`: those without a delivery to this webhook. `all`: every event of its types.';
+  'Which events of the time range it sends. `failed`: those whose delivery failed. `pending`: those whose delivery waits for a retry, which comes now. `missing`: those without a delivery to this webhook. `all`: every event of its types.';
 const RATE = `How many events a second it queues at most: 1 to ${MAX_RATE}.`;
 
 const replaySchema = z

@@ -26,7 +26,7 @@ class Replays:
     ) -> JsonObject:
         """Start a replay and return it. It runs in the background.
 
-        mode: `failed`, `missing` or `all`. since, until: RFC 3339. rate: events a second. dry_run: only count.
+        mode: `failed`, `pending`, `missing` or `all`. since, until: RFC 3339. rate: events a second. dry_run: only count.
         """
         body = {"since": since, "mode": mode, **without_absent(until=until, rate=rate, dry_run=dry_run)}
         path = f"/v1/webhooks/{segment(webhook_id)}/replays"

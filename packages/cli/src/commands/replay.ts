@@ -32,8 +32,11 @@ export function addReplay(program: Command, cli: Cli): void {
     )
     .option('--until <time>', 'accepted up to this time (default: now)', (text) => parseTime(text))
     .addOption(
-      new Option('--mode <mode>', 'which events: those that failed, those that it never got, or all')
-        .choices(['failed', 'missing', 'all'])
+      new Option(
+        '--mode <mode>',
+        'which events: those that failed, that wait for a retry, that it never got, or all',
+      )
+        .choices(['failed', 'pending', 'missing', 'all'])
         .default('failed'),
     )
     .option('--rate <n>', 'how many events a second, 1 to 1000 (default: 50)', parsePositive)

@@ -11,11 +11,11 @@ export const replayIdSchema = z
 export type ReplayId = z.infer<typeof replayIdSchema>;
 
 /**
- * Which events of the time range a replay sends. `failed`: those whose delivery failed for good. `missing`:
- * those that the endpoint subscribes to but has no delivery of. `all`: every one that it subscribes to,
- * including those it has accepted.
+ * Which events of the time range a replay sends. `failed`: those whose delivery failed for good. `pending`:
+ * those whose delivery waits for a retry, which comes now. `missing`: those that the endpoint subscribes to
+ * but has no delivery of. `all`: every one that it subscribes to, including those it has accepted.
  */
-export const replayModes = ['failed', 'missing', 'all'] as const;
+export const replayModes = ['failed', 'pending', 'missing', 'all'] as const;
 export type ReplayMode = (typeof replayModes)[number];
 
 export const replayEndStatuses = ['done', 'cancelled', 'failed'] as const;

@@ -3,6 +3,8 @@ import { z } from 'zod';
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION = /^([0-9]{1,9})(ms|s|m|h|d)$/;
 
+const SENT = 'must be a duration such as 250ms, 15s, 5m, 2h or 3d';
+
 /** `250ms`, `15s`, `5m`, `2h`, `3d` as milliseconds; `undefined` for anything else. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text.trim());
@@ -24,10 +26,7 @@ export const durationSchema = z.string().transform((text, context) => toMillisec
  * A duration from a client: without the surrounding white space that settings may have. Parsed values are in
  * milliseconds.
  */
-export const sentDurationSchema = z
-  .string()
-  .regex(DURATION, 'must be a duration such as 250ms, 15s, 5m, 2h or 3d')
-  .pipe(durationSchema);
+export const sentDurationSchema = z.string({ error: SENT }).regex(DURATION, SENT).pipe(durationSchema);
 
 /** The same, but not `0s`: for settings that 0 would make useless. */
 export const positiveDurationSchema = durationSchema.refine((ms) => ms > 0, 'must be more than 0s');

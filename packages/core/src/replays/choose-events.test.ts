@@ -1,5 +1,5 @@
 import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
-import type { ReplayMode } from '../domain/replay';
+import { type ReplayMode, replayModes } from '../domain/replay';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildReplayOrder } from '../testing/build-replay';
 import { isToBeSent } from './choose-events';
@@ -31,9 +31,7 @@ describe('choose events', () => {
   function modesOf({ log, type = 'keyword.quick_win', isAimed = false }: Given): ReplayMode[] {
     const state = readLog((log ?? []).map(encodeFact).join(''));
     const candidate = { head: { type, acceptedAt: 0, isAimed }, state, hasDelivery: log !== undefined };
-    return (['failed', 'missing', 'all'] as const).filter((mode) =>
-      isToBeSent({ ...order, mode }, events, candidate),
-    );
+    return replayModes.filter((mode) => isToBeSent({ ...order, mode }, events, candidate));
   }
 
   it.each<[string, Given, ReplayMode[]]>([
@@ -42,7 +40,12 @@ describe('choose events', () => {
     ['one that was aimed at others', { isAimed: true }, []],
     ['one that was aimed at this endpoint', { isAimed: true, log: [delivered] }, ['all']],
     ['one whose delivery was not tried yet', { log: [] }, []],
-    ['one whose delivery is retried', { log: [retried] }, []],
+    ['one whose delivery is retried', { log: [retried] }, ['pending']],
+    [
+      "one whose next attempt comes now, at somebody else's request",
+      { log: [retried, requestedBy('rdl_1')] },
+      [],
+    ],
     ['an exhausted one', { log: [exhausted] }, ['failed', 'all']],
     ['an aborted one', { log: [aborted] }, ['failed', 'all']],
     ['a cancelled one', { log: [cancelled] }, ['failed', 'all']],
@@ -56,7 +59,7 @@ describe('choose events', () => {
     [
       'one that this replay has requested in a step that broke off',
       { log: [requestedBy(order.id), delivered] },
-      ['failed', 'missing', 'all'],
+      ['failed', 'pending', 'missing', 'all'],
     ],
   ])('%s is sent as it should', (_what, given, modes) => {
     expect(modesOf(given)).toEqual(modes);

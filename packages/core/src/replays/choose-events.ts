@@ -3,7 +3,7 @@ import type { AccountId } from '../domain/account';
 import { type DeliveryState, NOTHING_HAPPENED } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { dataOf, type EventHead, type EventId, statusOfEvent } from '../domain/event';
-import type { Replay, ReplayOrder } from '../domain/replay';
+import type { Replay, ReplayMode, ReplayOrder } from '../domain/replay';
 import { matchesType } from '../endpoints/filters/event-filters';
 import { type PayloadFilter, readStoredFilter } from '../endpoints/filters/payload-filter';
 import type { EventMark } from '../events/redis-event-index';
@@ -42,13 +42,17 @@ export async function chooseEvents(
 ): Promise<ChosenPage> {
   const { marks, nextCursor } = await readMarks(history, replay, limit);
   const choices = await decide(history, replay, endpoint, marks);
-  // A failed delivery passed the filter when it was published, and its type is not checked again either.
-  if (endpoint.filter === undefined || replay.mode === 'failed') return { choices, nextCursor };
+  // A delivery passed the filter when its event was published, and the type is not checked again either.
+  if (endpoint.filter === undefined || isOfDeliveries(replay.mode)) return { choices, nextCursor };
   const filter = readStoredFilter(endpoint.filter);
   return { choices: await filtered(history, filter, endpoint, choices, enough), nextCursor };
 }
 
-// Failed deliveries are in the endpoint's own list: far fewer than all of the account's events.
+function isOfDeliveries(mode: ReplayMode): boolean {
+  return mode === 'failed' || mode === 'pending';
+}
+
+// They are in the endpoint's own list: far fewer than all of the account's events.
 async function readMarks(
   history: WholeHistory,
   { accountId, endpointId, mode, since, until, cursor }: Replay,
@@ -57,10 +61,9 @@ async function readMarks(
   // Both ends belong to it.
   const query = { accountId, since, until: until + 1 };
   const span = { limit, after: cursor && { eventId: cursor.id as EventId, createdAt: cursor.at } };
-  const { entries, nextCursor } =
-    mode === 'failed'
-      ? await history.walkDeliveries({ ...query, endpointId, isUndelivered: true }, span)
-      : await history.walkEvents(query, span);
+  const { entries, nextCursor } = isOfDeliveries(mode)
+    ? await history.walkDeliveries({ ...query, endpointId, isUndelivered: true }, span)
+    : await history.walkEvents(query, span);
   const marks = entries.flatMap(({ row }) => row ?? []);
   return { marks, nextCursor: nextCursor && positionOf(nextCursor) };
 }
@@ -117,6 +120,8 @@ export function isToBeSent(
   switch (mode) {
     case 'failed':
       return !state.isOpen && state.status !== 'delivered';
+    case 'pending':
+      return state.isOpen && state.nextAttemptAt !== undefined;
     case 'missing':
       return !hasDelivery && isAskedFor && !head.isAimed;
     case 'all':

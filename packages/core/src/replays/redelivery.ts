@@ -187,6 +187,12 @@ export class Redelivery {
     return isEarlier && (await deliveryQueue.isRunning(request)) ? 'ending' : 'soon';
   }
 
+  /** Make the next attempts of deliveries on their way now, as {@link bringForward} does. */
+  async bringAllForward(requests: readonly RedeliveryRequest[]): Promise<readonly RequestOutcome[]> {
+    const all = await Promise.all(requests.map((request) => this.bringForward(request)));
+    return all.map((each) => (each === 'soon' ? 'requested' : each));
+  }
+
   /**
    * Send events of an account to endpoints once more, or for the first time, with all of them in Redis. The jobs
    * are added as one batch: pass no more than some hundreds.

@@ -164,10 +164,16 @@ export class Replays {
     // First: workers run these jobs at once, and would begin with any of them. A place that is left without a job,
     // should this process die in between, is removed when the lanes are looked at.
     const inLanes = batch.map(({ group }) => redelivery.placeInLane(endpoint, group));
-    const places = batch.flatMap((each, i) => (inLanes[i]?.isInLane ? [] : (placeOf(endpoint, each) ?? [])));
+    // One that waits for a retry has its place.
+    const isPending = replay.mode === 'pending';
+    const places = batch.flatMap((each, i) =>
+      isPending || inLanes[i]?.isInLane ? [] : (placeOf(endpoint, each) ?? []),
+    );
     await atomic([admissionStore.joinOrder(replay.endpointId, places)]);
     const requests = positions.map((position, i) => ({ ...requestOf(replay, position), ...inLanes[i] }));
-    const outcomes = await redelivery.requestAll(replay.accountId, requests);
+    const outcomes = isPending
+      ? await redelivery.bringAllForward(requests)
+      : await redelivery.requestAll(replay.accountId, requests);
     const ending = outcomes.indexOf('ending');
     const counted = ending < 0 ? outcomes : outcomes.slice(0, ending);
     const sent = positions.filter((_, i) => counted[i] === 'requested');

@@ -18,6 +18,9 @@ const TRIGGERS: Readonly<Record<Attempt['trigger'], string>> = {
   test: t`as a test`,
 };
 
+/** Outcomes of attempts that ended before the request. */
+const NOTHING_SENT: ReadonlySet<Attempt['outcome']> = new Set(['transform_error', 'token_error']);
+
 interface AttemptDetailsProps {
   readonly attempt: Attempt;
   readonly isOpen: boolean;
@@ -45,7 +48,13 @@ export function AttemptDetails({ attempt, isOpen, children }: AttemptDetailsProp
         <div className={styles['sides']}>
           <section className={styles['content']} aria-label={t`Request of attempt ${number}`}>
             {children || <MadeBody attempt={attempt} />}
-            <Headers title={t`Headers as sent`} headers={attempt.request_headers} />
+            {NOTHING_SENT.has(outcome) ? (
+              <p className={styles['soft']}>
+                <Trans>Nothing was sent.</Trans>
+              </p>
+            ) : (
+              <Headers title={t`Headers as sent`} headers={attempt.request_headers} />
+            )}
           </section>
           <section className={styles['content']} aria-label={t`Response to attempt ${number}`}>
             <AttemptResponse attempt={attempt} />

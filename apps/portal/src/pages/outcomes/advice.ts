@@ -63,7 +63,7 @@ export const byOutcome: Readonly<Record<AttemptOutcome, Advice>> = {
   },
   transform_error: {
     happened: t`The code of the webhook’s transformation failed, and nothing was sent.`,
-    toDo: t`Correct the code: the error names the line. The next attempt uses the new code.`,
+    toDo: t`Correct the code: the error names the line. Attempts after that use the new code.`,
   },
   token_error: {
     happened: t`The webhook’s token URL gave no access token, and nothing was sent.`,

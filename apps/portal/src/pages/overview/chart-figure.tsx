@@ -22,7 +22,27 @@ import plotStyles from './plot.module.css';
 import { saveChart, saveText } from './save-file';
 
 // A browser that can't load it, or not draw by it, has the tables.
-const loadPlot = () => import('./plot').catch(() => ({ default: NoPlot }));
+const loadPlot = () =>
+  importPlot().catch((error: unknown) => {
+    // oxlint-disable-next-line no-console -- the page says that there is no chart; this says why
+    console.error(error);
+    return { default: NoPlot };
+  });
+
+/** uPlot writes numbers as `navigator.language` does, and Intl throws on what some browsers have there, such as `en-US@posix`. */
+async function importPlot() {
+  if (!isTag(navigator.language))
+    Object.defineProperty(navigator, 'language', { value: locale, configurable: true });
+  return await import('./plot');
+}
+
+function isTag(text: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(text).length > 0;
+  } catch {
+    return false;
+  }
+}
 const Plot = lazy(loadPlot);
 
 function NoPlot() {

@@ -10,7 +10,7 @@ import { type Period, SPANS, timesOf } from './period';
 // A year that is still being typed begins with noughts.
 const EARLIEST = Date.UTC(2000, 0);
 
-const RECENT = t`This service keeps the last 24 hours. With a history in PostgreSQL it keeps weeks and months.`;
+const RECENT = t`These charts reach back 24 hours. With a history in PostgreSQL they reach back weeks and months.`;
 const HINT = t`Drag across a chart to zoom in, click on it to see the deliveries.`;
 
 type Edge = 'since' | 'until';

@@ -280,13 +280,14 @@ function valueTexts(values: readonly number[], format: (value: number) => string
   return values.map((value) => formatCompact(value));
 }
 
-/** The hour, or the day where one begins. */
+/** The hour, or the day where one begins; once, where the chart has several lines in a minute. */
 function timeTexts(times: readonly number[], lengthMs: number): string[] {
-  return times.map((time) => {
+  const texts = times.map((time) => {
     const at = new Date(1_000 * time);
     const isDay = lengthMs >= 86_400_000 || (at.getHours() === 0 && at.getMinutes() === 0);
     return isDay ? formatDay(at) : hours.format(at);
   });
+  return texts.map((text, i) => (text === texts[i - 1] ? '' : text));
 }
 
 /** The page's colours by the current style sheet. */

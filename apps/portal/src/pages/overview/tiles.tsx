@@ -105,7 +105,7 @@ function tilesOf(
       isBad: exhausted > 0,
     },
     durationTile(t`Time to the response`, now, former, ['p50_ms', 'p95_ms']),
-    durationTile(t`Lag`, now, former, ['lag_p50_ms', 'lag_p95_ms']),
+    durationTile(t`Time to delivery`, now, former, ['lag_p50_ms', 'lag_p95_ms']),
   ];
 }
 

@@ -115,6 +115,11 @@ const MODES: readonly (readonly [mode: NewReplay['mode'], label: string, hint: s
     t`Events whose delivery was given up or cancelled.`,
   ],
   [
+    'pending',
+    t`Waiting for a retry`,
+    t`Events whose delivery failed and has attempts left: the next one comes now.`,
+  ],
+  [
     'missing',
     t`Missing`,
     t`Events of its types without a delivery, such as those from before it was registered.`,

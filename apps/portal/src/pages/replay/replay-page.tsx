@@ -118,6 +118,7 @@ function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
 
 const MODES: Readonly<Record<Replay['mode'], string>> = {
   failed: t`those whose delivery failed`,
+  pending: t`those whose delivery waits for a retry`,
   missing: t`those without a delivery to this webhook`,
   all: t`all of its types`,
 };

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
+import { UsageError } from '../../failures/usage-error';
 import { parseId } from '../../input/parse-flags';
 import type { Column } from '../../output/output';
 import { visible } from '../../output/visible';
@@ -32,6 +33,12 @@ export function addShowDelivery(deliveries: Command, cli: Cli): void {
 
 async function showDelivery(id: string, cli: Cli): Promise<void> {
   const { output } = cli;
+  if (!/\.wh_/.test(id)) {
+    throw new UsageError(
+      `${id} is no id of a delivery: that is EVENT.WEBHOOK.`,
+      `If it is an event, its deliveries are listed by: hookferry explain ${id}`,
+    );
+  }
   const client = await connect(cli);
   const delivery = await client.GET('/v1/deliveries/{id}', { params: { path: { id } } });
   const columns = delivery.hold === null ? DELIVERY_COLUMNS : [...DELIVERY_COLUMNS, ...HOLD_COLUMNS];

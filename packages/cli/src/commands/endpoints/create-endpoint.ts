@@ -38,9 +38,16 @@ async function createEndpoint(url: string, flags: CreateFlags, cli: Cli): Promis
   const created = await client.POST('/v1/webhooks', {
     body: { ...members, ...status, ...secret, url, events },
   });
-  output.document(created, [...ENDPOINT_COLUMNS, ['secret', (webhook) => webhook.secret]]);
+  const columns = ENDPOINT_COLUMNS.filter(([, read]) => isSaid(read(created)));
+  output.document(created, [...columns, ['secret', (webhook) => webhook.secret]]);
   printWarnings(output, created.warnings);
   output.note(`Try it out: hookferry webhooks test ${created.id}`);
+}
+
+/** What a new webhook has no value of is no news. */
+function isSaid(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
 }
 
 function isListOfTexts(value: unknown): value is string[] {

@@ -29,7 +29,9 @@ export const eventTypeViewSchema = z
     version: z
       .int()
       .nullable()
-      .describe('The version of a custom type: 1, and one more with each replacement. Null for all others.'),
+      .describe(
+        'The version of a custom type: 1, and one more with each replacement that changes it. Null for all others.',
+      ),
   })
   .meta({ id: 'EventType' });
 export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;

@@ -30,6 +30,12 @@ it('gives back what was put in, with a version that counts its replacements', as
   expect(await store.find(paid.name)).toMatchObject({ deprecated: true, version: 2 });
 });
 
+it('keeps a version that is put in again as it is', async () => {
+  const store = new EventTypeStore(redis.client);
+  await store.replace(paid);
+  expect(await store.replace({ ...paid, updatedAt: NOW + 1 })).toEqual({ ...paid, version: 1 });
+});
+
 it('has a replacement in force at once in every process', async () => {
   const [here, elsewhere] = [new EventTypeStore(redis.client), new EventTypeStore(redis.client)];
   await here.replace(paid);

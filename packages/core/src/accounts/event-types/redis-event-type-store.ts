@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_ACCOUNT } from '../../domain/account';
 import type { Act, FieldChange } from '../../domain/audit';
 import { keys } from '../../domain/keys';
@@ -64,18 +65,21 @@ export class EventTypeStore {
   }
 
   /**
+   * One that is the same as before stays as it is, with its version.
+   *
    * @param act absent: it is on no record. Likewise below.
    * @throws AppError `limit_reached`.
    */
   async replace(eventType: Omit<CustomEventType, 'version'>, act?: Act): Promise<CustomEventType> {
     const { name, updatedAt: _now, ...input } = eventType;
-    const before = act && (await this.find(name));
+    const before = await this.find(name);
     const fieldsBefore = before ? plainFields(inputOf(before)) : {};
     const recorded = recordedOf(act, name, changesBetween(fieldsBefore, plainFields(input)));
     const change = replaceEventType({ name, record: JSON.stringify(eventType), most: MAX_TYPES });
-    const record = await replaceCopied(this.redis, copiedOf(name), () =>
-      makeChange(this.redis, change, recorded),
-    );
+    const put = () => makeChange(this.redis, change, recorded);
+    const isSame = before !== undefined && isDeepStrictEqual(inputOf(before), input);
+    const keep = async () => (await this.redis.hget(keys.eventTypes, name)) ?? (await put());
+    const record = await replaceCopied(this.redis, copiedOf(name), isSame ? keep : put);
     if (record === undefined) throw tooMany();
     return parse(record);
   }
