@@ -18,7 +18,11 @@ export function actOf(
   if (action === undefined) return undefined;
   const { clientAddress: address } = state;
   const id = newId(AUDIT_ID_PREFIX);
-  const who = { actor: actorOf(state.apiKey), ...(address === undefined ? {} : { address }) };
+  const who = {
+    actor: actorOf(state.apiKey),
+    ...(state.apiKey === undefined ? {} : { actorAccountId: state.apiKey.accountId }),
+    ...(address === undefined ? {} : { address }),
+  };
   return { id, at: clock(), action, ...who, ...state.requestIds(newId), bounds, onRecorded };
 }
 
@@ -46,7 +50,7 @@ export function noteRefusal(
   if (act === undefined || !(error instanceof AppError)) return;
   const { code } = error;
   if (statusOf(code) >= 500 || NO_REFUSALS.includes(code)) return;
-  const { bounds: _bounds, onRecorded: _onRecorded, ...facts } = act;
+  const { bounds: _bounds, onRecorded: _onRecorded, actorAccountId: _actorAccountId, ...facts } = act;
   // The actor of a request that failed at scope or account is known.
   const known = state.apiKey ?? state.spender;
   const accountId = known && (route.operatorOnly ? DEFAULT_ACCOUNT : known.accountId);

@@ -296,6 +296,18 @@ describe('GET /v1/audit-log', () => {
     expect(asOperator.body.data).toEqual(await entries());
   });
 
+  it('names the key that acted, and tells no account what the operator calls its own', async () => {
+    const asOperator = (path: string) => call('post', path, operatorKey).set('x-account-id', accountId);
+    const { body } = await asOperator('/v1/api-keys').send({ name: 'backend', scopes: ['webhooks:write'] });
+    await call('post', '/v1/webhooks', body.key).send(WEBHOOK);
+    await asOperator('/v1/webhooks').send(WEBHOOK);
+    const unnamed = { type: 'api_key', id: operatorKey.slice(4, 20) };
+    const named = { type: 'api_key', id: body.id, name: 'backend' };
+    expect((await entries()).map(({ actor }) => actor)).toEqual([unnamed, named, unnamed]);
+    await call('post', '/v1/webhooks', operatorKey).send(WEBHOOK);
+    expect((await entries('', operatorKey))[0]?.actor).toEqual({ ...unnamed, name: expect.any(String) });
+  });
+
   it('is read by pages, filtered by actor, action, target and time', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push((await call('post', '/v1/webhooks').send(WEBHOOK)).body.id);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountIdSchema } from './account';
+import { type AccountId, accountIdSchema } from './account';
 
 /**
  * What can be recorded: `<noun>.<verb>`. The noun is the type of the target as well. A new one goes behind those of its
@@ -61,7 +61,7 @@ export const auditActorSchema = z
       name: z
         .string()
         .optional()
-        .describe('The name of the API key. Absent: the entry is from a version that did not record it.'),
+        .describe('The name of the API key. Absent: it is a key of the operator that acted for an account.'),
     }),
     z.object({
       type: z.literal('portal_session').describe('A person in the portal.'),
@@ -137,6 +137,8 @@ export interface Act
   extends Pick<AuditEntry, 'id' | 'at' | 'actor' | 'address' | 'requestId' | 'clientRequestId'> {
   readonly action: AuditAction;
   readonly bounds: AuditBounds;
+  /** The account of the key or session that acts. Absent: of neither. */
+  readonly actorAccountId?: AccountId;
   /** Called once it is done and recorded. */
   readonly onRecorded?: (entry: AuditEntry) => void;
 }

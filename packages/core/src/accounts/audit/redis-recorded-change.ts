@@ -3,6 +3,7 @@ import type { AccountId } from '../../domain/account';
 import {
   type Act,
   AUDIT_ID_PREFIX,
+  type AuditActor,
   type AuditBounds,
   type AuditEntry,
   type FieldChange,
@@ -115,7 +116,9 @@ export async function makeChange<Reply>(
 }
 
 export function entryOf({ act, accountId, targetId, changes = [] }: Recorded): AuditEntry {
-  const { id, at, actor, action, address, requestId, clientRequestId } = act;
+  const { id, at, action, address, requestId, clientRequestId } = act;
+  // What the operator calls its keys is no account's business.
+  const actor = act.actorAccountId === accountId ? act.actor : unnamed(act.actor);
   return {
     id,
     accountId,
@@ -128,6 +131,10 @@ export function entryOf({ act, accountId, targetId, changes = [] }: Recorded): A
     ...(clientRequestId === undefined ? {} : { clientRequestId }),
     ...(changes.length === 0 ? {} : { changes: boundChanges(changes) }),
   };
+}
+
+function unnamed(actor: AuditActor): AuditActor {
+  return actor.type === 'api_key' ? { type: actor.type, id: actor.id } : actor;
 }
 
 function recordOf(entry: AuditEntry, { count, ageMs }: AuditBounds): LogEntry {
