@@ -129,6 +129,10 @@ export class DeliveryQueue {
       isInBatches,
     }));
     await addEntries(homeShard, added)(this.redis);
+    const requested = entries.filter(({ request }) => request !== undefined);
+    await Promise.all(
+      requested.map(({ eventId }) => this.#putBackFailedIn(homeShard, { endpointId, eventId })),
+    );
     const stay = await Promise.all(
       entries.map(({ eventId }) => this.#staysIn(homeShard, { endpointId, eventId })),
     );
