@@ -14,6 +14,7 @@ import {
   newLane,
   type Script,
   startsOf,
+  withAppend,
   withDelivery,
   withoutEntry,
 } from './lane-state';
@@ -150,7 +151,10 @@ function* deliverySteps(
   if (job === 'failed') {
     yield ordinary(`its dead letter is retried, ${index}`, withDelivery(state, index, { job: 'waiting' }));
     const dropped = { end: end === 'none' ? 'cancelled' : end, isInOrder: false, isDue: true } as const;
-    yield ordinary(`its dead letter is dropped, ${index}`, withDelivery(state, index, dropped));
+    yield ordinary(
+      `its dead letter is dropped, ${index}`,
+      withAppend(withDelivery(state, index, dropped), index),
+    );
     if (end !== 'none')
       yield ordinary(`the job is gone, ${index}`, withDelivery(state, index, { job: 'absent' }));
   }

@@ -124,6 +124,18 @@ describe('the content of requests', () => {
   });
 });
 
+describe('an event that came under two ids', () => {
+  const published = new Map([['m1', { type: 'keyword.quick_win' }]]) as never;
+  const check = (ids: readonly string[], losses: number) =>
+    checkContent({ published, requests: ids.map((eventId) => buildRequest({ eventId })) }, SPECS, losses);
+
+  it('is explained where Redis may have lost its Idempotency-Key, and it has no id of ours', () => {
+    expect(check(['evt_1', 'evt_2'], 1)).toEqual([]);
+    expect(check(['evt_1', 'evt_2'], 0)).toMatchObject([{ check: 'one event became two' }]);
+    expect(check(['m1', 'evt_2'], 1)).toMatchObject([{ check: 'one event became two' }]);
+  });
+});
+
 describe('what code has made of an event', () => {
   const specs: readonly EndpointSpec[] = [{ name: 'one', events: ['*'], respondsAfterMs: 0, code: 'made' }];
   const published = new Map([['m1', { type: 'keyword.quick_win' }]]) as never;

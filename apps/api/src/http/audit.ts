@@ -57,9 +57,16 @@ export function noteRefusal(
   const target = request.params.id ?? request.params.name;
   core.refusals.note({
     ...facts,
-    actor: actorOf(known),
+    actor: actorOf(accountId === known?.accountId ? known : unnamed(known)),
     code,
     ...(accountId === undefined ? {} : { accountId }),
     ...(typeof target === 'string' ? { targetId: target.slice(0, MAX_TARGET_LENGTH) } : {}),
   });
+}
+
+/** For the log of another account: there a name would outlive the erasure of its own. */
+function unnamed(principal: Principal | undefined): Principal | undefined {
+  if (principal === undefined) return undefined;
+  const { name: _name, label: _label, ...rest } = principal;
+  return rest;
 }
