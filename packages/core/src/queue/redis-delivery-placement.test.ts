@@ -93,7 +93,8 @@ it('puts back a job at home that has failed for good, for an entry with a reques
   const { failed, prioritized } = createJobKeys(home.prefix, DELIVERIES_QUEUE);
   await client.zrem(prioritized, jobId);
   await client.zadd(failed, 1, jobId);
-  const move = (request?: string) => deliveryQueue.moveEntriesHome({ ...run, lane }, [{ ...entry, request }], false);
+  const move = (request?: string) =>
+    deliveryQueue.moveEntriesHome({ ...run, lane }, [{ ...entry, request }], false);
   expect(await move()).toEqual([run.eventId]);
   expect(await jobsInHomeShard()).toEqual([]);
   expect(await move('{"id":"req","trigger":"manual","at":1}')).toEqual([run.eventId]);
