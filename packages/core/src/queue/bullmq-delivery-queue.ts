@@ -133,6 +133,10 @@ export class DeliveryQueue {
       isInBatches,
     }));
     await addEntries(homeShard, added, { head: hadBegun ? head.eventId : undefined, sent })(this.redis);
+    const requested = entries.filter(({ request }) => request !== undefined);
+    await Promise.all(
+      requested.map(({ eventId }) => this.#putBackFailedIn(homeShard, { endpointId, eventId })),
+    );
     const stay = await Promise.all(
       entries.map(({ eventId }) => this.#staysIn(homeShard, { endpointId, eventId })),
     );

@@ -91,6 +91,23 @@ it('lets go of a job whose delivery is in a lane at home, or in a batch', async 
   expect(await jobsInHomeShard()).toEqual([`lane/${run.endpointId}`]);
 });
 
+it('puts back a job at home that has failed for good, for an entry with a request', async () => {
+  const { deliveryQueue, run, home, client, jobsInHomeShard, jobId } = await arrange();
+  const lane = laneNameOf(run.endpointId);
+  const entry = { eventId: run.eventId, acceptedAt: 1 };
+  await deliveryQueue.addAll([run]);
+  const { failed, prioritized } = createJobKeys(home.prefix, DELIVERIES_QUEUE);
+  await client.zrem(prioritized, jobId);
+  await client.zadd(failed, 1, jobId);
+  const move = (request?: string) =>
+    deliveryQueue.moveEntriesHome({ ...run, lane }, [{ ...entry, request }], HEAD);
+  expect(await move()).toEqual([run.eventId]);
+  expect(await jobsInHomeShard()).toEqual([]);
+  expect(await move('{"id":"req","trigger":"manual","at":1}')).toEqual([run.eventId]);
+  expect(await jobsInHomeShard()).toEqual([jobId]);
+  expect(await client.zcard(failed)).toBe(0);
+});
+
 describe('what two workers move towards each other', () => {
   async function arrangeEntry(line?: string) {
     const scene = await arrange();
