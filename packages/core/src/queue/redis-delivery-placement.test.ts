@@ -155,7 +155,8 @@ it('brings home with the entries of a lane what was sent last, and whose turn ha
   const [older, sent, newest] = [uniqueEventId(), uniqueEventId(), uniqueEventId()];
   const lane = laneNameOf(run.endpointId, 'a');
   const entries = [older, newest].map((eventId, i) => ({ eventId, acceptedAt: 1 + 2 * i }));
-  const move = (head: object) => deliveryQueue.moveEntriesHome({ ...run, lane }, entries, { ...HEAD, ...head });
+  const move = (head: object) =>
+    deliveryQueue.moveEntriesHome({ ...run, lane }, entries, { ...HEAD, ...head });
   const jobs = new RunningJobs(client, home, LOCK_MS);
   const atomic = createAtomic(client);
   const take = async () => (await atomic([jobs.take('token')]))[0].job;
