@@ -118,7 +118,7 @@ export const createReplay = defineRoute({
   },
   creates: true,
   stores: 'other',
-  problems: ['replays_running'],
+  problems: ['conflict', 'replays_running'],
   responses: {
     202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
   },

@@ -184,6 +184,10 @@ async function arrange(url?: string, shards = oneShard('bull')) {
           emit: () => {},
         }),
       ).request({ ...delivery, acceptedAt: systemClock(), trigger, requestId: 'rdl_1' }),
+    bringForward: (delivery: NewDelivery) =>
+      new Redelivery(
+        fake<RedeliveryParts>({ deliveryStore, deliveryQueue, clock: systemClock, emit: () => {} }),
+      ).bringForward({ ...delivery, acceptedAt: systemClock(), trigger: 'replay', requestId: 'rpl_1' }),
     async untilGone(...deliveries: readonly NewDelivery[]): Promise<void> {
       for (const delivery of deliveries) {
         const { jobs, holds, batches } = deliveryQueue.keysOf(delivery);
@@ -639,3 +643,30 @@ describe('in a Cluster, where a record, the end of its job and the next job come
     },
   );
 });
+
+it.each(['none', 'strict'] as const)(
+  'sends a batch whole when a request brings some of it forward, with the order %s',
+  async (ordering) => {
+    const { url, addDelivery, endpointStore, bringForward, readRecord } = await arrange();
+    const endpoint = buildEndpoint({ ordering, batch: { max_events: 3, max_wait_ms: 60_000 } });
+    await endpointStore.create(endpoint);
+    let isUp = false;
+    const { start, requests } = openProcess(connect(url), {
+      receive: async () => responded(isUp ? 204 : 503),
+    });
+    const deliveries: NewDelivery[] = [];
+    for (let i = 0; i < 3; i += 1) deliveries.push(await addDelivery(endpoint));
+    const read = () => Promise.all(deliveries.map(readRecord));
+    start();
+    while ((await read()).some((record) => record?.attempts.length !== 1));
+    expect(requests).toHaveLength(1);
+    isUp = true;
+    const first = deliveries[0] as NewDelivery;
+    while ((await bringForward(first)) === 'ending');
+    while ((await readRecord(first))?.status !== 'delivered');
+    expect(requests).toHaveLength(2);
+    const [before, again] = requests;
+    expect(again?.headers['webhook-id']).toBe(before?.headers['webhook-id']);
+    expect(again?.body).toBe(before?.body);
+  },
+);

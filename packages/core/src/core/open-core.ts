@@ -102,7 +102,7 @@ function openModules(parts: CoreParts, stores: Stores) {
   const scheduledEvents = new ScheduledEvents(publishingParts);
   const deliveries = new Deliveries(stores);
   const redelivery = new Redelivery({ ...stores, deliveries });
-  const replays = new Replays({ ...stores, redelivery });
+  const replays = new Replays({ ...stores, redelivery, recordForm: config.RECORD_FORM });
   return {
     accounts: new Accounts(stores),
     accountPauses: new AccountPauses({ ...stores, endpoints }),

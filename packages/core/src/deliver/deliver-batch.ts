@@ -78,7 +78,7 @@ export async function deliverBatchAgain(
 ): Promise<DeliverResult> {
   const ends = new Map<EventId, End>();
   const runs = await batch.gather(ALL);
-  const ready = await loadAll(parts, runs, ends);
+  const ready = await loadWhole(parts, runs, ends);
   const [primary] = ready;
   const limits = primary && batchLimitsOf(primary.endpoint);
   if (primary && limits && primary.endpoint.ordering === 'none') {
@@ -123,10 +123,11 @@ async function loadAll(
   runs: readonly DeliveryRun[],
   ends: Map<EventId, End>,
   known?: ReadyDelivery,
+  earlyMs = DUE_WITHIN_MS,
 ): Promise<readonly ReadyDelivery[]> {
   const loaded = await Promise.allSettled(
     runs.map(async (run) =>
-      run.eventId === known?.event.id ? { ...known, run } : await loadDelivery(parts, run, DUE_WITHIN_MS),
+      run.eventId === known?.event.id ? { ...known, run } : await loadDelivery(parts, run, earlyMs),
     ),
   );
   const now = parts.clock();
@@ -141,6 +142,25 @@ async function loadAll(
     else ends.set(eventId, { kind: 'delayed', delayMs: Math.max(each.value.dueAt - now, 0) });
   }
   return ready;
+}
+
+/**
+ * As `loadAll`, of deliveries that went together. Once one of them is due, all are: the request that has brought its attempt forward
+ * may have named only some.
+ */
+async function loadWhole(
+  parts: AttemptParts,
+  runs: readonly DeliveryRun[],
+  ends: Map<EventId, End>,
+  known?: ReadyDelivery,
+): Promise<readonly ReadyDelivery[]> {
+  const ready = await loadAll(parts, runs, ends, known);
+  const early = runs.filter(({ eventId }) => ends.get(eventId)?.kind === 'delayed');
+  if (ready.length === 0 || early.length === 0) return ready;
+  for (const { eventId } of early) ends.delete(eventId);
+  const others = await loadAll(parts, early, ends, undefined, Number.POSITIVE_INFINITY);
+  const all = new Map([...ready, ...others].map((each) => [each.event.id, each]));
+  return runs.flatMap(({ eventId }) => all.get(eventId) ?? []);
 }
 
 function isOfAll(error: unknown): boolean {
@@ -199,7 +219,9 @@ class Batch {
       isInOrder,
     };
     const runs = await run.batch.gather(wanted);
-    const loaded = await loadAll(parts, runs, this.ends, primary);
+    // In an order, those that went together stay at the head of their lane.
+    const load = isInOrder && run.lane?.hadBegun ? loadWhole : loadAll;
+    const loaded = await load(parts, runs, this.ends, primary);
     const ready = isInOrder ? this.#withoutGap(runs, loaded) : loaded;
     // From now on it is in the batch.
     this.primary = ready[0] ?? primary;

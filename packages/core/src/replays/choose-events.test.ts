@@ -5,10 +5,11 @@ import { buildReplayOrder } from '../testing/build-replay';
 import { isToBeSent } from './choose-events';
 
 describe('choose events', () => {
-  const order = buildReplayOrder();
+  const order = buildReplayOrder({ createdAt: 1_700_000_060_000 });
   const events = ['keyword.*'];
 
   const retried: DeliveryFact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: 1 };
+  const retriedSince: DeliveryFact = { ...retried, attempt: buildAttempt({ startedAt: order.createdAt }) };
   const exhausted: DeliveryFact = { ...retried, nextAttemptAt: undefined };
   const aborted: DeliveryFact = { ...exhausted, isAborted: true };
   const delivered: DeliveryFact = { ...exhausted, attempt: buildAcceptedAttempt() };
@@ -46,6 +47,7 @@ describe('choose events', () => {
       { log: [retried, requestedBy('rdl_1')] },
       [],
     ],
+    ['one whose next attempt this replay has brought forward, with its batch', { log: [retriedSince] }, []],
     ['an exhausted one', { log: [exhausted] }, ['failed', 'all']],
     ['an aborted one', { log: [aborted] }, ['failed', 'all']],
     ['a cancelled one', { log: [cancelled] }, ['failed', 'all']],

@@ -109,7 +109,7 @@ export interface Candidate {
  * still counts.
  */
 export function isToBeSent(
-  { id, mode }: ReplayOrder,
+  { id, mode, createdAt }: ReplayOrder,
   events: readonly string[],
   { head, state, hasDelivery }: Candidate,
 ): boolean {
@@ -121,12 +121,17 @@ export function isToBeSent(
     case 'failed':
       return !state.isOpen && state.status !== 'delivered';
     case 'pending':
-      return state.isOpen && state.nextAttemptAt !== undefined;
+      // A batch goes whole: those of it on a later page were tried with the first ones.
+      return state.nextAttemptAt !== undefined && state.isOpen && !wasTriedSince(state, createdAt);
     case 'missing':
       return !hasDelivery && isAskedFor && !head.isAimed;
     case 'all':
       return isAskedFor && (hasDelivery ? !state.isOpen : !head.isAimed);
   }
+}
+
+function wasTriedSince({ attempts }: DeliveryState, since: number): boolean {
+  return (attempts.at(-1)?.startedAt ?? 0) >= since;
 }
 
 // One after the other, so that only one payload is in memory at a time, and other work runs in between.

@@ -14,7 +14,7 @@ import { WholeHistory } from '../history/whole-history';
 import { createAtomic } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { buildAttempt } from '../testing/build-attempt';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
@@ -116,6 +116,10 @@ async function arrange() {
     },
     receivers: async () => (await parts.eventStore.listReceivers(accountId, event.id, 10)).members,
     bringForward: (requestId: string) => redelivery.bringForward({ ...input, requestId }),
+    async bringAllForward(requestId: string) {
+      const [outcome] = await redelivery.bringAllForward([{ ...input, requestId }]);
+      return outcome;
+    },
     request: (requestId: string) => redelivery.request({ ...input, requestId }),
     /** This delivery, and as many new ones to other endpoints. */
     requestWith: (others: number, requestId: string) =>
@@ -240,7 +244,8 @@ describe('bring forward', () => {
   it('is asked for once by many requests at once', async () => {
     const { bringForward, read, signals } = await arrangeLater();
     const results = await Promise.all(Array.from({ length: 20 }, (_, i) => bringForward(`r${i}`)));
-    expect(new Set(results)).toEqual(new Set(['soon']));
+    expect(new Set(results)).toEqual(new Set(['soon', 'on_its_way']));
+    expect(results.filter((result) => result === 'soon')).toHaveLength(1);
     expect((await read()).requestIds).toHaveLength(1);
     expect(signals.named('delivery.requested')).toHaveLength(1);
   });
@@ -248,10 +253,10 @@ describe('bring forward', () => {
   it('leaves alone what waits on the queue already, and what has no job', async () => {
     const { bringForward, jobState, read, endJob } = await arrangeLater();
     await bringForward('a');
-    expect(await bringForward('b')).toBe('soon');
+    expect(await bringForward('b')).toBe('on_its_way');
     expect(await jobState()).toBe('waiting');
     await endJob();
-    expect(await bringForward('c')).toBe('soon');
+    expect(await bringForward('c')).toBe('on_its_way');
     expect(await read()).toMatchObject({ requestIds: ['a'] });
   });
 
@@ -292,6 +297,49 @@ describe('bring forward', () => {
     expect(await bringForward('a')).toBe('soon');
     expect(await jobState()).toBe('delayed');
     expect(await read()).toMatchObject({ nextAttemptAt: LATER, requestIds: ['a'] });
+  });
+});
+
+describe('bring all forward', () => {
+  const overdue: DeliveryFact = { ...exhausted, nextAttemptAt: NOW - 1 };
+
+  it('does not count one that ended meanwhile, and does not send it again', async () => {
+    const { bringAllForward, append, read, batches } = await arrange();
+    await append(overdue);
+    await append({ ...exhausted, attempt: buildAcceptedAttempt({ number: 2 }) });
+    expect(await bringAllForward('a')).toBe('on_its_way');
+    expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, requestIds: [] });
+    expect(batches()).toEqual([]);
+  });
+
+  it('does not count one that was due already: it is held, or about to be sent', async () => {
+    const { bringAllForward, append, read, delayJob } = await arrange();
+    await append(overdue);
+    await delayJob();
+    expect(await bringAllForward('a')).toBe('on_its_way');
+    expect(await read()).toMatchObject({ requestIds: [] });
+  });
+
+  it('keeps one that was due already from being discarded', async () => {
+    const { bringAllForward, append, read, delayJob, endpoint, parts, signals } = await arrange();
+    await parts.endpointStore.create({ ...endpoint, heldDiscard: { at: NOW - 1, isDone: false } });
+    await append(overdue);
+    await delayJob();
+    expect(await bringAllForward('a')).toBe('on_its_way');
+    expect(await read()).toMatchObject({ requestIds: ['a'], isOpen: true });
+    expect(signals.named('delivery.requested')).toHaveLength(1);
+  });
+
+  it.each([
+    ['was due already', overdue, 'on_its_way'],
+    ['is due later', failed, 'requested'],
+  ] as const)('puts a dead letter back whose record is open and %s', async (_when, fact, outcome) => {
+    const { bringAllForward, append, addJob, failJob, jobState } = await arrange();
+    await append(fact);
+    await addJob();
+    await failJob();
+    expect(await bringAllForward('a')).toBe(outcome);
+    expect(await jobState()).toMatch(WAITS);
   });
 });
 

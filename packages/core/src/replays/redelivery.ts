@@ -72,8 +72,10 @@ export type RequestOutcome =
   | 'full';
 
 export type BroughtForward =
-  /** Its next attempt comes now. Or it is running, about to run or held at its gate, and stays so. */
+  /** Its next attempt comes now, at this request. Or this request has made it already. */
   | 'soon'
+  /** It was due already, or has ended: another request, or none, sends it. */
+  | 'on_its_way'
   /** Its attempt has just failed, and its job is being put back: until then it can't be brought forward. */
   | 'ending'
   /** Its log is full: its next attempt comes when it is due. */
@@ -148,7 +150,7 @@ export class Redelivery {
   }
 
   // Bring it forward even when the result is `requested`: the same request may have broken off before that step.
-  async #sendNow(request: RedeliveryRequest): Promise<'soon' | 'ending'> {
+  async #sendNow(request: RedeliveryRequest): Promise<Exclude<BroughtForward, 'full'>> {
     const outcome = await this.request(request);
     const sent = outcome === 'ending' || outcome === 'full' ? outcome : await this.bringForward(request);
     if (sent === 'full') {
@@ -172,9 +174,10 @@ export class Redelivery {
     const { endpointId, eventId, trigger, requestId } = request;
     const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
     const now = clock();
+    const isKnown = state.requestIds.includes(requestId);
     const isEarlier = state.nextAttemptAt !== undefined && state.nextAttemptAt > now;
     if (isEarlier) {
-      if (state.requestIds.includes(requestId)) return 'soon';
+      if (isKnown) return 'soon';
       if (length >= FULL_LOG_BYTES) return 'full';
       if (await deliveryQueue.isRunning(request)) return 'ending';
       const fact = { kind: 'requested', requestId, trigger, requestedAt: now } as const;
@@ -183,14 +186,28 @@ export class Redelivery {
       this.#announce(request, trigger);
     }
     await deliveryQueue.promote(request);
+    if (!isEarlier) return isKnown ? 'soon' : 'on_its_way';
     // A worker may have taken the job too early, and not know that it is due now: it is about to put it back.
-    return isEarlier && (await deliveryQueue.isRunning(request)) ? 'ending' : 'soon';
+    return (await deliveryQueue.isRunning(request)) ? 'ending' : 'soon';
   }
 
-  /** Make the next attempts of deliveries on their way now, as {@link bringForward} does. */
+  /**
+   * Make the next attempts of deliveries on their way now, as {@link bringForward} does, also of those whose jobs have failed for
+   * good. What has ended meanwhile stays so.
+   */
   async bringAllForward(requests: readonly RedeliveryRequest[]): Promise<readonly RequestOutcome[]> {
-    const all = await Promise.all(requests.map((request) => this.bringForward(request)));
-    return all.map((each) => (each === 'soon' ? 'requested' : each));
+    return await Promise.all(
+      requests.map(async (request) => {
+        const brought = await this.bringForward(request);
+        if (brought === 'ending' || brought === 'full') return brought;
+        const { deliveryStore, deliveryQueue } = this.parts;
+        await deliveryQueue.putBackFailed(request);
+        if (brought === 'soon') return 'requested';
+        const { state, length } = await deliveryStore.readWithLength(request.endpointId, request.eventId);
+        const isKept = !state.isOpen || (await this.#keepFromDiscard(request, state, length));
+        return isKept ? 'on_its_way' : 'ending';
+      }),
+    );
   }
 
   /**
@@ -267,17 +284,29 @@ export class Redelivery {
       // Spares the operator: the delivery is sent, or, if it has ended, its job is soon gone.
       await deliveryQueue.putBackFailed(request);
       if (!state.isOpen) return 'ending';
-      if (!(await this.#mayBeDiscarded(request, state))) return 'on_its_way';
-      if (!(await deliveryStore.appendIfUnchanged(request, fact, length)))
-        return await this.#conclude(request, length);
-      this.#announce(request, trigger);
-      return 'on_its_way';
+      const isKept = await this.#keepFromDiscard(request, state, length);
+      return isKept ? 'on_its_way' : await this.#conclude(request, length);
     }
     if (!(await deliveryStore.appendIfUnchanged(request, fact, length)))
       return await this.#conclude(request, length);
     noteUsage?.(accountId, 'deliveries', ATTEMPT_BYTES);
     this.#announce(request, trigger);
     return await this.#enlist(request);
+  }
+
+  /** Record the request of an open delivery that may be discarded. Gives `false` if the record has changed meanwhile. */
+  async #keepFromDiscard(
+    request: RedeliveryRequest,
+    state: DeliveryState,
+    length: LogLength,
+  ): Promise<boolean> {
+    const { requestId, trigger } = request;
+    const isKnown = state.requestIds.includes(requestId);
+    if (isKnown || !(await this.#mayBeDiscarded(request, state))) return true;
+    const fact = { kind: 'requested', requestId, trigger, requestedAt: this.parts.clock() } as const;
+    if (!(await this.parts.deliveryStore.appendIfUnchanged(request, fact, length))) return false;
+    this.#announce(request, trigger);
+    return true;
   }
 
   /** Whether a delivery that is due may end before it is sent, unless its record has the request. */

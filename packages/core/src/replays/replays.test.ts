@@ -1,6 +1,7 @@
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
+import type { RecordForm } from '../domain/record-form';
 import type { ReplayOrder } from '../domain/replay';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -36,7 +37,7 @@ afterAll(() => redis.close());
 
 describe('create', () => {
   /** An account with two endpoints. */
-  async function arrange() {
+  async function arrange(recordForm?: RecordForm) {
     let now = 1_700_000_000_000;
     let isAway = false;
     const endpointStore = new EndpointStore(redis.client, testSealer);
@@ -50,13 +51,14 @@ describe('create', () => {
         if (isAway) throw new Error('no Redis');
       },
     });
-    const parts = { endpointStore, replayStore, replayQueue, clock: () => now, emit: () => {} };
+    const parts = { endpointStore, replayStore, replayQueue, clock: () => now, emit: () => {}, recordForm };
     const replays = new Replays(fake<ReplaysParts>(parts));
     return {
       replays,
       replayStore,
       create: (change: Partial<ReplayOrder> = {}, { id } = one) =>
         replays.create(one.accountId, id, buildReplayOrder(change)),
+      list: async () => (await replays.list(one.accountId, one.id, 10)).replays,
       other,
       pass: (ms: number) => void (now += ms),
       setAway: (to: boolean) => void (isAway = to),
@@ -90,6 +92,13 @@ describe('create', () => {
     await create();
     await create({ id });
     await expect(create()).rejects.toMatchObject(RUNNING);
+  });
+
+  it('refuses a mode that processes of the version before cannot read, while they run', async () => {
+    const { create, list } = await arrange('former');
+    await expect(create({ mode: 'pending' })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await list()).toEqual([]);
+    await expect(create({ mode: 'failed' })).resolves.toMatchObject({ status: 'counting' });
   });
 
   it('lets go of one soon that never came about', async () => {

@@ -3,6 +3,7 @@ import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type Endpoint, type EndpointRef, laneToJoin } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
+import type { RecordForm } from '../domain/record-form';
 import {
   hasEnded,
   type Replay,
@@ -36,6 +37,8 @@ export interface ReplaysParts {
   readonly atomic: Atomic;
   readonly clock: Clock;
   readonly emit: Emit;
+  /** `former`: processes of the version before run. They can't read replays with the mode `pending`. */
+  readonly recordForm?: RecordForm | undefined;
 }
 
 /** Each one reads all events of its range several times, dry runs as well. */
@@ -67,10 +70,11 @@ export class Replays {
   /**
    * Create a replay of an endpoint's events. Creating one under the same id again gives the existing one.
    *
-   * @throws AppError `not_found`; `replays_running` when two replays have not ended yet.
+   * @throws AppError `not_found`; `conflict` for a mode that other processes can't read; `replays_running` when two replays have not ended yet.
    */
   async create(accountId: AccountId, ref: EndpointRef, input: NewReplay, act?: Act): Promise<Replay> {
-    const { replayStore, replayQueue, clock } = this.parts;
+    const { replayStore, replayQueue, clock, recordForm } = this.parts;
+    if (input.mode === 'pending' && recordForm === 'former') throw notYet();
     const order = { ...input, accountId, endpointId: await requireEndpoint(this.parts, accountId, ref) };
     if (!(await replayStore.admit(order, MOST_RUNNING, clock(), act))) throw tooManyRunning();
     // In this order: the job records the replay in any case, but nothing would queue a replay that is only
@@ -221,6 +225,13 @@ export class Replays {
     const { emit } = this.parts;
     emit({ name: 'replay.ended', replayId: id, accountId, endpointId, mode, status, found, enqueued });
   }
+}
+
+function notYet(): AppError {
+  return new AppError(
+    'conflict',
+    'The mode "pending" can be used once the upgrade of the service has ended: processes of the version before don\'t know it.',
+  );
 }
 
 function tooManyRunning(): AppError {
