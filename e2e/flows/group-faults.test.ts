@@ -300,7 +300,8 @@ it('sends the next newest when the newest of a group is erased within the window
 
 it('sends the next newest when the code of the webhook cancels the newest of a group', async () => {
   const webhookId = await register({ ...ORDER, coalesce: { window_ms: 1_000 } });
-  const code = 'export default (event) => (event.id.startsWith("none") ? { cancel: true } : { body: event.data })';
+  const code =
+    'export default (event) => (event.id.startsWith("none") ? { cancel: true } : { body: event.data })';
   await client.expect(201, 'PUT', `/v1/webhooks/${webhookId}/transformation`, { code });
   const [older, newer, newest] = [await publish('a'), await publish('a'), `none-${webhookId}`];
   await publish('a', { id: newest });
