@@ -44,7 +44,8 @@ local function count_with_lane(counts, counted, address, base, tag, reason)
 end
 
 --- How many of an endpoint's deliveries are held: in a lane, all of them if it does not go on, else those that wait for the first one
---- if they have to. The first one of a line is held if the line is: then it is among those that have a job.
+--- if they have to. The first one of a line is held if the line is: then it is among those that have a job, unless wake-ups leave the
+--- line alone. Of a line in a window none is.
 ---@key held
 ---@key grouped
 ---@key lines
@@ -52,8 +53,9 @@ end
 ---@key job                      of the lane
 ---@return integer
 function count_all_held(held, grouped, lines, lane, job)
-  local behind = redis.call('ZCARD', grouped) - tonumber(redis.call('HGET', lines, LINES) or 0)
-  local left, size = redis.call('ZCARD', held) + math.max(behind, 0), redis.call('ZCARD', lane)
+  local of_lines = redis.call('HMGET', lines, LINES, HELD_MORE)
+  local in_lines = redis.call('ZCARD', grouped) - tonumber(of_lines[1] or 0) + tonumber(of_lines[2] or 0)
+  local left, size = redis.call('ZCARD', held) + math.max(in_lines, 0), redis.call('ZCARD', lane)
   if size == 0 then return left end
   local fields = redis.call('HMGET', job, jobFields.holds, jobFields.inBatches)
   if fields[1] then return left + size end

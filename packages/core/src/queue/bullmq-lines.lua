@@ -5,7 +5,9 @@
 -- that of a lane for the whole endpoint is the endpoint's id.
 --
 -- Beside its lane, each entry is among all that an endpoint has in lines, and in a hash that tells the line of each. In this hash,
--- `#` is how many lines there are, and `#held` how many entries are held with the first one of a line that is closed.
+-- `#` is how many lines there are, and `#held` how many entries are held with the first one of a line that is closed. `#more` is how
+-- many more are held than those that have a job and all behind the first ones: one for each line that is left alone, and less all
+-- behind the first ones of lines in a window.
 --
 -- A line is closed while its job is delayed without an attempt. The field `closed` of its job has the event that is held for it,
 -- as any delivery that has a job is: a wake-up opens as many lines as may go. Or it has `IN_WINDOW`: then newer events may come, and
@@ -15,6 +17,7 @@ local IN_WINDOW = '-'
 local LEFT_ALONE = '+'
 local LINES = '#'
 local HELD_BEHIND = '#held'
+local HELD_MORE = '#more'
 
 local function endpoint_of(lane)
   return string.match(lane, '[^.]*$')
@@ -76,8 +79,10 @@ end
 
 --- More or fewer wait behind the first one of a closed line.
 local function count_behind_closed(counts, counted, tag, account, lane, closed, change)
-  if closed == IN_WINDOW or change == 0 then return end
-  change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, change)
+  if change == 0 then return end
+  local lines = lines_of(tag, endpoint_of(lane))
+  if closed == IN_WINDOW then return change_count(lines, HELD_MORE, -change) end
+  change_count(lines, HELD_BEHIND, change)
   count_beside(counts, counted, tag, account, endpoint_of(lane))
 end
 
@@ -85,9 +90,14 @@ end
 local function open_line(key, counts, counted, tag, account, lane, closed)
   redis.call('HDEL', key, 'closed', jobFields.fullAt)
   local behind = math.max(redis.call('ZCARD', 'lane:' .. tag .. ':' .. lane) - 1, 0)
-  if closed == IN_WINDOW then return behind end
+  local lines = lines_of(tag, endpoint_of(lane))
+  if closed == IN_WINDOW then
+    change_count(lines, HELD_MORE, behind)
+    return behind
+  end
   redis.call('ZREM', 'held:' .. tag .. ':' .. endpoint_of(lane), closed)
-  change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, closed == LEFT_ALONE and -behind - 1 or -behind)
+  change_count(lines, HELD_BEHIND, closed == LEFT_ALONE and -behind - 1 or -behind)
+  if closed == LEFT_ALONE then change_count(lines, HELD_MORE, -1) end
   count_beside(counts, counted, tag, account, endpoint_of(lane))
   return behind
 end
@@ -103,7 +113,13 @@ local function leave_closed(key, counts, counted, tag, account, lane, closed, ev
       redis.call('HSET', key, 'closed', first[1])
     end
   end
-  if closed == IN_WINDOW then return end
-  if first[1] or closed == LEFT_ALONE then change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, -1) end
+  if not first[1] then redis.call('HDEL', key, 'closed') end
+  local lines = lines_of(tag, endpoint_of(lane))
+  if closed == IN_WINDOW then
+    if first[1] then change_count(lines, HELD_MORE, 1) end
+    return
+  end
+  if first[1] or closed == LEFT_ALONE then change_count(lines, HELD_BEHIND, -1) end
+  if not first[1] and closed == LEFT_ALONE then change_count(lines, HELD_MORE, -1) end
   count_beside(counts, counted, tag, account, endpoint_of(lane))
 end

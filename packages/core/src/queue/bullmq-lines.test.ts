@@ -185,12 +185,14 @@ it('holds all of a line behind a delivery that has a job, and lets no wake-up br
   await queue.addAll([entry(third)]);
   expect((await lines.heldOf()).toSorted()).toEqual([first, second, third].toSorted());
   expect(await counts.read()).toEqual({ busy: 3 });
+  expect(await held.count(address.endpointId)).toBe(3);
   expect(await lines.wakeUp(9)).toMatchObject({ released: 0 });
   expect(await lines.take()).toBeUndefined();
 
   await held.wakeLinesOf(address, [third]);
   expect((await lines.mustTake()).eventId).toBe(first);
   expect(await counts.read()).toEqual({ ordering: 2 });
+  expect(await held.count(address.endpointId)).toBe(2);
 });
 
 it('holds none of a line that waits for newer events', async () => {
@@ -203,10 +205,33 @@ it('holds none of a line that waits for newer events', async () => {
   await queue.addAll([entry(third)]);
   expect(await lines.heldOf()).toEqual([]);
   expect(await counts.read()).toEqual({});
+  expect(await held.count(address.endpointId)).toBe(0);
 
   await held.wakeLinesOf(address, [second]);
   expect((await lines.mustTake()).eventId).toBe(first);
   expect(await counts.read()).toEqual({ ordering: 2 });
+  expect(await held.count(address.endpointId)).toBe(2);
+});
+
+it.each(['in a window', 'left alone'])('counts as many as are held when entries leave lines %s', async (which) => {
+  const { queue, lanes, held, address, events, entry, ...lines } = await arrange();
+  const { endpointId } = address;
+  const [first, second, third, other] = events;
+  await queue.addAll([entry(first), entry(second), entry(third), entry(other)]);
+  for (const job of [await lines.mustTake(), await lines.mustTake()]) {
+    if (which === 'in a window') await lanes.waitInWindow(lines.laneOf(job));
+    else await lines.close(job, true);
+    await lines.delay(job);
+  }
+  for (const eventId of [undefined, second, other, first]) {
+    if (eventId) await queue.removeIdle([{ endpointId, eventId }]);
+    expect(await held.count(endpointId)).toBe((await lines.heldOf()).length);
+  }
+  await held.wakeLinesOf(address, [third]);
+  const last = await lines.mustTake();
+  expect(await held.count(endpointId)).toBe(0);
+  await lines.end(last);
+  expect(await lines.keysLeft()).toEqual([]);
 });
 
 it('gives the newest its turn only while it is that, and knows what was sent as long as others wait', async () => {

@@ -275,7 +275,11 @@ function close_line(
   if full_at then redis.call('HSET', key, jobFields.fullAt, full_at) end
   count_behind(behind_heads, -behind)
   change_count(lines_of(tag, endpoint), HELD_BEHIND, event and behind or behind + 1)
-  if event then redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event) end
+  if event then
+    redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event)
+  else
+    change_count(lines_of(tag, endpoint), HELD_MORE, 1)
+  end
   if wake_up_at then redis.call('ZADD', wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint) end
   count_beside(counts, counted, tag, account, endpoint, reason)
   return true
@@ -292,5 +296,7 @@ end
 function wait_in_window(lock, behind_heads, base, tag, token, name)
   if redis.call('GET', lock) ~= token then return end
   if redis.call('HSETNX', base .. lane_job(name), 'closed', IN_WINDOW) == 0 then return end
-  count_behind(behind_heads, math.min(1 - redis.call('ZCARD', lane_of(tag, name)), 0))
+  local behind = math.max(redis.call('ZCARD', lane_of(tag, name)) - 1, 0)
+  count_behind(behind_heads, -behind)
+  change_count(lines_of(tag, endpoint_of(name)), HELD_MORE, -behind)
 end
