@@ -181,6 +181,11 @@ describe('a delivery of a group that has failed for good', () => {
       await untilNothingIsLeft();
     },
   );
+    await client.expect(202, 'POST', `/v1/webhooks/${webhookId}/discard-held`);
+    await client.waitForStatus(webhookId, second, 'cancelled');
+    await client.expect(204, 'DELETE', deadLetter);
+    await untilNothingIsLeft();
+  });
 });
 
 it('lets nobody but the first of each group be the probe of an open breaker', async () => {
@@ -262,6 +267,18 @@ it('goes from groups to batches and back, and loses nothing that waits', async (
   await client.expect(200, 'PATCH', path, { ...ORDER, batch: null });
   for (const id of few) await client.waitForStatus(webhookId, id, 'delivered');
   await untilNothingIsLeft();
+});
+
+it('discards what waits in groups for full requests', async () => {
+  const webhookId = await register({ ...ORDER, batch: { max_events: 10, max_wait_ms: 60_000 } });
+  const path = `/v1/webhooks/${webhookId}`;
+  const waiting = await publishMany(['a', 'a', 'a', 'b']);
+  for (const id of waiting) await client.waitForStatus(webhookId, id, 'held');
+  expect(await client.expect(200, 'GET', path)).toMatchObject({ body: { health: { held: 4 } } });
+  expect(await client.expect(202, 'POST', `${path}/discard-held`)).toMatchObject({ body: { discarded: 4 } });
+  for (const id of waiting) await client.waitForStatus(webhookId, id, 'cancelled');
+  await untilNothingIsLeft();
+  expect(arrivals()).toEqual([]);
 });
 
 it('sends all that wait when a webhook no longer asks for the newest alone, and the newest when it does', async () => {

@@ -173,7 +173,7 @@ end
 ---@param was_due_at digits?      when the wake-up was due
 ---@param again_at digits         when the next one is due
 ---@param soon_at digits          when it is due instead if a worker is at one of the jobs
----@param only EventId[]          of these alone; none: of all
+---@param only EventId[]          of these alone, and also those of lines that wake-ups leave alone; none: of all
 ---@param wakes_lines boolean     also those that are not closed
 ---@reply released integer
 ---@reply left integer            how many are still held
@@ -212,7 +212,7 @@ function release_held(
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  local released, missing, is_busy = 0, {}, false
+  local released, opened, missing, is_busy = 0, 0, {}, false
   local due = redis.call('ZSCORE', wake_ups, endpoint)
   local is_unchanged = (due and string.format('%d', due) or nil) == was_due_at
 
@@ -225,6 +225,12 @@ function release_held(
   end
 
   local lines = lines_of(tag, endpoint_id)
+
+  -- Of a line: it does not go on, and none of its entries is among those that are held with jobs.
+  local function is_left_alone(event)
+    local line = redis.call('HGET', lines, event)
+    return line and redis.call('HGET', base .. lane_job(line .. suffix), 'closed') == LEFT_ALONE
+  end
 
   -- Gives whether it is a line's.
   local function release_line(event)
@@ -272,6 +278,9 @@ function release_held(
       if released >= math.max(most, 1) then break end
       if redis.call('ZSCORE', held, event) then
         release(event)
+      elseif is_left_alone(event) then
+        release_line(event)
+        opened = opened + 1
       elseif most > 0 and not find_job(event) and redis.call('HEXISTS', lines, event) == 0 then
         missing[#missing + 1] = event
       end
@@ -290,6 +299,8 @@ function release_held(
   local left, has_lane = redis.call('ZCARD', held), redis.call('EXISTS', base .. lane_job(endpoint_id)) == 1
   count_with_lane(counts, counted, endpoint, base, tag)
   if wakes_lines then left = left + redis.call('ZCARD', grouped_of(tag, endpoint_id)) end
+  -- There may be more lines than were asked for.
+  left = left + opened
   local waits_for_more = has_lane and redis.call('HEXISTS', base .. lane_job(endpoint_id), jobFields.fullAt) == 1
   if waits_for_more and not due then
     has_lane = false

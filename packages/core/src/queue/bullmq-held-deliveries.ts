@@ -425,8 +425,8 @@ export class HeldDeliveries {
     return ids.filter((id) => {
       const lane = ofLane.get(id);
       // Those of a lane in batches wait for what it waits for.
-      const waitsBehind = lane !== undefined && id !== lane.first && !lane.isInBatches;
-      return waitsBehind || (lane !== undefined && wasHeldAt(lane.holds, at));
+      if (lane === undefined || lane.isInWindow) return false;
+      return (id !== lane.first && !lane.isInBatches) || wasHeldAt(lane.holds, at);
     });
   }
 

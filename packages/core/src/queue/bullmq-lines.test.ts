@@ -195,6 +195,24 @@ it('holds all of a line behind a delivery that has a job, and lets no wake-up br
   expect(await held.count(address.endpointId)).toBe(2);
 });
 
+it('opens lines that wake-ups leave alone for events of theirs that are asked for, and no line in a window', async () => {
+  const { queue, lanes, held, address, events, entry, ...lines } = await arrange();
+  const [first, second, , other] = events;
+  await queue.addAll([entry(first), entry(second), entry(other)]);
+  for (const job of [await lines.mustTake(), await lines.mustTake()]) {
+    if (job.eventId === first) await lines.close(job, true);
+    else await lanes.waitInWindow(lines.laneOf(job));
+    await lines.delay(job);
+  }
+  const only = await held.findHeldAt(address, NOW + 9, 9);
+  expect(only.toSorted()).toEqual([first, second].toSorted());
+  const request = { wakeUpWasDueAt: undefined, wakeUpAgainAt: NOW + 9, now: NOW };
+  const released = await held.release(address, { ...request, most: 3, only: [...only, other] });
+  expect(released).toMatchObject({ released: 1, missing: [] });
+  expect((await lines.mustTake()).eventId).toBe(first);
+  expect(await lines.take()).toBeUndefined();
+});
+
 it('holds none of a line that waits for newer events', async () => {
   const { queue, lanes, held, counts, address, events, entry, ...lines } = await arrange();
   const [first, second, third] = events;
