@@ -158,7 +158,7 @@ async function runLane(
   const { eventId } = head;
   if (eventId === undefined) return DONE;
   if (!placement.isInHomeShard(owned, shard)) {
-    return await orTryAgainSoon(() => moveLane(parts, job, owned), job, token, emit);
+    return await orTryAgainSoon(() => moveLane(parts, job, { head, owned }), job, token, emit);
   }
   if (head.turn === 'behind_event' && !head.isInBatches) return { kind: 'later', delayMs: BEHIND_MS };
   const waits = !head.isInBatches && !head.hadBegun && !placement.isStable;
@@ -216,11 +216,14 @@ async function moveMembers({ attemptParts }: ShardParts, batch: JobBatch): Promi
   return !(await Promise.all(moved)).includes(false);
 }
 
-async function moveLane(parts: ShardParts, job: Job<DeliveryJob>, lane: OwnedLane): Promise<DeliverResult> {
+async function moveLane(
+  parts: ShardParts,
+  job: Job<DeliveryJob>,
+  { head, owned: lane }: TakenLane,
+): Promise<DeliverResult> {
   const { attemptParts, runningLanes, worker } = parts;
   const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
-  const isInBatches = worker.laneOf(job)?.head.isInBatches === true;
-  const events = await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, isInBatches);
+  const events = await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, head);
   if (events.length === 0 && entries.length > 0) return MOVE_LATER;
   await worker.endLaneBy(job, runningLanes.forget(lane, events));
   return DONE;

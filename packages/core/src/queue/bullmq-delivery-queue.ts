@@ -33,6 +33,7 @@ import {
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import { dropFromBatch } from './bullmq-running-batches.script';
+import type { TakenHead } from './bullmq-running-jobs';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {
@@ -109,15 +110,18 @@ export class DeliveryQueue {
   }
 
   /**
-   * Add entries of a lane in their home shard, as they are elsewhere.
+   * Add entries of a lane in their home shard, as they are elsewhere. The lane there goes on with what had its turn, and knows what
+   * was sent last.
    *
+   * @param head of the lane, as it was taken.
    * @returns those that are there, and may be removed here: none while a worker has the lane there. See `moveToHomeShard`.
    */
   async moveEntriesHome(
     { accountId, endpointId, lane }: EndpointAddress & { readonly lane: LaneName },
     entries: readonly LanePlace[],
-    isInBatches: boolean,
+    head: Pick<TakenHead, 'eventId' | 'hadBegun' | 'isInBatches' | 'sent'>,
   ): Promise<readonly EventId[]> {
+    const { hadBegun, isInBatches, sent } = head;
     const homeShard = this.#shards.in(this.shards.homeShardOf(endpointId));
     if ((await this.redis.exists(homeShard.keys.lock(laneJobIdOf(lane)))) > 0) return [];
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
@@ -128,7 +132,7 @@ export class DeliveryQueue {
       request,
       isInBatches,
     }));
-    await addEntries(homeShard, added)(this.redis);
+    await addEntries(homeShard, added, { head: hadBegun ? head.eventId : undefined, sent })(this.redis);
     const requested = entries.filter(({ request }) => request !== undefined);
     await Promise.all(
       requested.map(({ eventId }) => this.#putBackFailedIn(homeShard, { endpointId, eventId })),
@@ -471,8 +475,16 @@ function toEntry({ endpointId, line, acceptedAt = 0, data, ...delivery }: Delive
   return { accountId, lane: laneNameOf(endpointId, line), eventId, acceptedAt, isNew, isInBatches, request };
 }
 
-/** Put deliveries into lanes. What has a job stays as it is. */
-function addEntries({ keys, shard, order }: Shard, entries: readonly EntryToAdd[]): Step<number> {
+/**
+ * Put deliveries into lanes. What has a job stays as it is.
+ *
+ * @param from the lane that all of them come from, if they move.
+ */
+function addEntries(
+  { keys, shard, order }: Shard,
+  entries: readonly EntryToAdd[],
+  from: { readonly head?: EventId | undefined; readonly sent?: LanePlace | undefined } = {},
+): Step<number> {
   return addToLanes({
     jobs: keys,
     shard,
@@ -486,6 +498,8 @@ function addEntries({ keys, shard, order }: Shard, entries: readonly EntryToAdd[
     areNew: entries.map(({ isNew = false }) => isNew),
     requests: entries.map(({ request }) => request),
     areInBatches: entries.map(({ isInBatches = false }) => isInBatches),
+    head: from.head,
+    sent: from.sent && `${from.sent.acceptedAt} ${from.sent.eventId}`,
   });
 }
 

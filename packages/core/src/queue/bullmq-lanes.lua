@@ -153,6 +153,24 @@ local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counte
   if lane.carries then redis.call('HSET', queue.base .. id, 'carries', '1') end
 end
 
+local function is_after(sent, other)
+  local place, event = string.match(sent, '^(%d+) (.*)$')
+  local other_place, other_event = string.match(other, '^(%d+) (.*)$')
+  if place ~= other_place then return tonumber(place) > tonumber(other_place) end
+  return event > other_event
+end
+
+--- A lane goes on as it did where its entries come from: with what was sent last in place of older ones, and with the one whose turn had
+--- begun, unless it has its own.
+local function take_over_turn(lane, base, head, sent)
+  local key = base .. lane_job(lane.name)
+  if redis.call('EXISTS', key) == 0 then return end
+  local known = sent and redis.call('HGET', key, 'sent')
+  if sent and (not known or is_after(sent, known)) then redis.call('HSET', key, 'sent', sent) end
+  if not head or redis.call('EXISTS', key .. ':lock') == 1 or not redis.call('ZSCORE', lane.key, head) then return end
+  redis.call('HSETNX', key, 'head', head)
+end
+
 --- Adds deliveries to the lanes of their endpoints. One that has a job of its own, or is there or in a batch, stays as it is.
 ---@with jobs JobKeys
 ---@with shard ShardKeys
@@ -177,6 +195,8 @@ end
 ---@param are_new boolean[]        accepted just now
 ---@param requests text?[]         for which it is to be sent, if it is for one
 ---@param are_in_batches boolean[] of a lane whose deliveries need not wait for each other
+---@param head EventId?            whose turn had begun in the lane that all of them come from
+---@param sent text?               what had been sent there last in place of older ones: its place and event
 ---@return integer                 how many were added
 function add_to_lanes(
   delayed,
@@ -199,7 +219,9 @@ function add_to_lanes(
   accepted_at,
   are_new,
   requests,
-  are_in_batches
+  are_in_batches,
+  head,
+  sent
 )
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, job_events
@@ -235,6 +257,7 @@ function add_to_lanes(
   for _, lane in ipairs(lanes) do
     see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
     added = added + lane.added
+    take_over_turn(lane, base, head, sent)
   end
   finish()
   return added

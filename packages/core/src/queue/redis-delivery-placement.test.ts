@@ -2,13 +2,19 @@ import { type DeliveryRun, deliveryIdOf, laneJobIdOf } from '../domain/delivery'
 import { laneNameOf } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, type QueueShard, shardsAmong } from '../domain/queues';
+import { createAtomic } from '../platform/redis-atomic';
 import { connectRedis } from '../platform/redis-connect';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { createJobKeys } from './bullmq-layout';
+import { RunningJobs } from './bullmq-running-jobs';
 import { DeliveryPlacement } from './redis-delivery-placement';
+
+const LOCK_MS = 30_000;
+const IN_A_MINUTE = { kind: 'delayed', delayMs: 60_000 } as const;
+const HEAD = { eventId: undefined, hadBegun: false, isInBatches: false, sent: undefined };
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -94,7 +100,7 @@ it('puts back a job at home that has failed for good, for an entry with a reques
   await client.zrem(prioritized, jobId);
   await client.zadd(failed, 1, jobId);
   const move = (request?: string) =>
-    deliveryQueue.moveEntriesHome({ ...run, lane }, [{ ...entry, request }], false);
+    deliveryQueue.moveEntriesHome({ ...run, lane }, [{ ...entry, request }], HEAD);
   expect(await move()).toEqual([run.eventId]);
   expect(await jobsInHomeShard()).toEqual([]);
   expect(await move('{"id":"req","trigger":"manual","at":1}')).toEqual([run.eventId]);
@@ -113,7 +119,7 @@ describe('what two workers move towards each other', () => {
     return {
       ...scene,
       /** What may be removed elsewhere. */
-      moveEntry: () => deliveryQueue.moveEntriesHome({ ...run, lane }, [entry], false),
+      moveEntry: () => deliveryQueue.moveEntriesHome({ ...run, lane }, [entry], HEAD),
       /** Another worker takes this job at home. */
       take: (id: string) => client.set(lock(id), 'token'),
       letGo: (id: string) => client.del(lock(id)),
@@ -142,6 +148,37 @@ describe('what two workers move towards each other', () => {
     await letGo(`batch/first.${run.endpointId}`);
     expect(await moveEntry()).toEqual([run.eventId]);
   });
+});
+
+it('brings home with the entries of a lane what was sent last, and whose turn has begun', async () => {
+  const { client, deliveryQueue, run, home } = await arrange();
+  const [older, sent, newest] = [uniqueEventId(), uniqueEventId(), uniqueEventId()];
+  const lane = laneNameOf(run.endpointId, 'a');
+  const entries = [older, newest].map((eventId, i) => ({ eventId, acceptedAt: 1 + 2 * i }));
+  const move = (head: object) =>
+    deliveryQueue.moveEntriesHome({ ...run, lane }, entries, { ...HEAD, ...head });
+  const jobs = new RunningJobs(client, home, LOCK_MS);
+  const atomic = createAtomic(client);
+  const take = async () => (await atomic([jobs.take('token')]))[0].job;
+  const letGo = () => atomic([jobs.end([{ jobId: laneJobIdOf(lane), token: 'token' }], IN_A_MINUTE)]);
+
+  const last = { eventId: sent, acceptedAt: 2 };
+  expect(await move({ eventId: newest, hadBegun: true, sent: last })).toEqual([older, newest]);
+  expect((await take())?.head).toMatchObject({ eventId: newest, hadBegun: true, sent: last });
+  await letGo();
+  // Later, from another shard still: it has its own turn, and what was sent after that one counts.
+  await move({ eventId: older, hadBegun: true, sent: { eventId: older, acceptedAt: 1 } });
+  await deliveryQueue.promote({ ...run, eventId: newest });
+  expect((await take())?.head).toMatchObject({ eventId: newest, sent: last });
+});
+
+it('begins no turn at home that had not begun where the entries were', async () => {
+  const { client, deliveryQueue, run, home } = await arrange();
+  const entries = [{ eventId: run.eventId, acceptedAt: 1 }];
+  const lane = laneNameOf(run.endpointId, 'a');
+  await deliveryQueue.moveEntriesHome({ ...run, lane }, entries, { ...HEAD, eventId: run.eventId });
+  const [{ job }] = await createAtomic(client)([new RunningJobs(client, home, LOCK_MS).take('token')]);
+  expect(job?.head).toMatchObject({ eventId: run.eventId, hadBegun: false });
 });
 
 it('works on one of two jobs at a time while processes may have different layouts', async () => {
