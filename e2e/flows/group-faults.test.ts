@@ -298,6 +298,36 @@ it('sends the next newest when the newest of a group is erased within the window
   await untilNothingIsLeft();
 });
 
+it('sends the next newest when the code of the webhook cancels the newest of a group', async () => {
+  const webhookId = await register({ ...ORDER, coalesce: { window_ms: 1_000 } });
+  const code =
+    'export default (event) => (event.id.startsWith("none") ? { cancel: true } : { body: event.data })';
+  await client.expect(201, 'PUT', `/v1/webhooks/${webhookId}/transformation`, { code });
+  const [older, newer, newest] = [await publish('a'), await publish('a'), `none-${webhookId}`];
+  await publish('a', { id: newest });
+  await client.waitForStatus(webhookId, newest, 'cancelled');
+  await client.waitForStatus(webhookId, newer, 'delivered');
+  const superseded = await client.waitForStatus(webhookId, older, 'superseded');
+  expect(await client.readDelivery(superseded.id)).toMatchObject({ superseded_by: newer });
+  await untilNothingIsLeft();
+});
+
+it('sends the next newest when the newest was about to be sent, was put off, and is then erased', async () => {
+  const webhookId = await register({ ...ORDER, coalesce: { window_ms: 3_000 } });
+  const [older = '', newer = '', newest = ''] = await publishMany(['a', 'a', 'a']);
+  const { client: redis } = stack.redis;
+  const lane = await until(async () => (await redis.keys(`bull:deliveries:lane/*.${webhookId}`))[0]);
+  const [entries = ''] = await redis.keys(`lane:*.${webhookId}`);
+  // As a worker leaves it that was killed, or had no access token.
+  await redis.hset(lane, 'sent', `${await redis.zscore(entries, newest)} ${newest}`);
+  await client.expect(204, 'DELETE', `/v1/events/${newest}/payload`);
+  await client.waitForStatus(webhookId, newest, 'cancelled');
+  await client.waitForStatus(webhookId, newer, 'delivered');
+  const superseded = await client.waitForStatus(webhookId, older, 'superseded');
+  expect(await client.readDelivery(superseded.id)).toMatchObject({ superseded_by: newer });
+  await untilNothingIsLeft();
+});
+
 it('takes an event of a group that is sent later by when it is due', async () => {
   const webhookId = await register({ ...ORDER, retry_schedule: ['3s'] });
   const deliverAt = new Date(Date.now() + 1_500).toISOString();

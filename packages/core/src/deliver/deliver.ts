@@ -1,4 +1,4 @@
-import type { DeliveryRun } from '../domain/delivery';
+import type { DeliveryRun, LaneRun } from '../domain/delivery';
 import { batchLimitsOf, findLane } from '../domain/endpoint';
 import { type Admitted, admit, hold } from './admit';
 import { conclude } from './after-attempt';
@@ -63,8 +63,7 @@ export async function deliver(
   }
 
   const newest = goesInPlaceOfOlder(next) ? next.run.lane : undefined;
-  await newest?.markSent();
-  const transformed = await transformOrRelease(parts, next, admission);
+  const transformed = await transformOrRelease(parts, next, admission, newest);
   if (transformed.kind === 'ended') return await endTransformed(parts, next, admission);
   const isMade = transformed.kind === 'ready';
   const ready = isMade ? transformed : next;
@@ -82,16 +81,23 @@ export async function deliver(
   return resultOf(parts, sent, recorded);
 }
 
-/** An attempt that sends nothing does not keep its permit. */
+/**
+ * An attempt that sends nothing does not keep its permit. One that the code has cancelled is no attempt, and takes no one's place.
+ *
+ * @param newest its lane, if it goes in place of older ones.
+ */
 async function transformOrRelease(
   parts: AttemptParts,
   ready: ReadyDelivery,
   { permit }: Admitted,
+  newest: LaneRun | undefined,
 ): Promise<TransformedDelivery> {
   let transformed: TransformedDelivery | undefined;
   try {
-    transformed = await transformEvent(parts, ready);
-    return transformed;
+    const made = await transformEvent(parts, ready);
+    if (made.kind === 'ready' || made.kind === 'sent') await newest?.markSent();
+    transformed = made;
+    return made;
   } finally {
     if (transformed?.kind !== 'ready') parts.concurrency.releasePermit(permit, undefined);
   }

@@ -108,7 +108,8 @@ async function takeTurnOfNewest(
   deliverInstead: (run: DeliveryRun) => Promise<DeliverResult>,
 ): Promise<DeliverResult | ReadyDelivery> {
   const { run, endpoint } = ready;
-  if (lane.sent && isBefore({ eventId: run.eventId, acceptedAt: lane.place }, lane.sent)) {
+  const isOlder = lane.sent && isBefore({ eventId: run.eventId, acceptedAt: lane.place }, lane.sent);
+  if (lane.sent && isOlder && (await wasSent(parts, run, lane.sent))) {
     const { kind } = await endUnsent(parts, ready, { kind: 'superseded', by: lane.sent.eventId });
     if (kind === 'changed') return AGAIN_AT_ONCE;
     await supersedeOlder(parts, run, lane, lane.sent);
@@ -124,6 +125,18 @@ async function takeTurnOfNewest(
   const leftMs = leftOfWindow(endpoint, first?.acceptedAt ?? lane.place, parts.clock());
   if (leftMs > 0) return await waitInWindow(lane, leftMs);
   return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
+}
+
+// It is noted before its request: it may have been put off after that, or its worker killed, and then erased. What is in the history
+// has almost always been tried.
+async function wasSent(
+  { deliveryStore }: AttemptParts,
+  { endpointId }: DeliveryRun,
+  { eventId }: LanePlace,
+): Promise<boolean> {
+  const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
+  if (state.attempts.length > 0) return true;
+  return length === 0 && (await deliveryStore.hasLapsed({ endpointId, eventId }));
 }
 
 async function waitInWindow(lane: LaneRun, delayMs: number): Promise<DeliverResult> {
