@@ -596,7 +596,9 @@ it('sends the newest of a group in place of older ones, also if it was tried bef
   start();
   while ((await client.zcard(queueKeysOf('bull').lane(laneNameOf(endpointId, line)))) > 0) await immediate();
   expect(sentIds()).toEqual([newest.id]);
-  expect(await readRecord({ accountId, endpointId, eventId: older.id })).toMatchObject({ status: 'superseded' });
+  expect(await readRecord({ accountId, endpointId, eventId: older.id })).toMatchObject({
+    status: 'superseded',
+  });
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {
