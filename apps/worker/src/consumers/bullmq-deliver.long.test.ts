@@ -10,7 +10,7 @@ import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
-import { laneNameOf } from '@hookferry/core/domain/endpoint';
+import { laneNameOf, lineOf } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
   createQueueLayout,
@@ -41,7 +41,7 @@ import { Redelivery, type RedeliveryParts } from '@hookferry/core/replays/redeli
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
-import { buildAcceptedAttempt } from '@hookferry/core/testing/build-attempt';
+import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEndpoints } from '@hookferry/core/testing/build-endpoints';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -568,6 +568,37 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   start();
   while ((await client.zcard(queueKeysOf('bull').lane(laneNameOf(endpointId)))) > 0) await immediate();
   expect(sentIds()).toEqual([event.id]);
+});
+
+it('sends the newest of a group in place of older ones, also if it was tried before and has lost its turn', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore, readRecord } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: 1 } });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const group = 'a';
+  const line = lineOf(endpoint, group);
+  const acceptedAt = systemClock() - 1_000;
+  const [older, newest] = [0, 1].map((i) => buildEvent({ accountId, group, acceptedAt: acceptedAt + i }));
+  if (!older || !newest) throw new Error('There are two.');
+  const entries = [older, newest].map((event) => {
+    const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt };
+    return { ...entry, isInLane: true, line };
+  });
+  for (const event of [older, newest]) {
+    await eventStore.save(event)(client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+  }
+  const fact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: acceptedAt } as const;
+  await deliveryStore.append({ endpointId, eventId: newest.id }, fact);
+  await new DeliveryQueue(redis, oneShard('bull')).addAll(entries);
+  const { start, sentIds } = openProcess(redis);
+  start();
+  while ((await client.zcard(queueKeysOf('bull').lane(laneNameOf(endpointId, line)))) > 0) await immediate();
+  expect(sentIds()).toEqual([newest.id]);
+  expect(await readRecord({ accountId, endpointId, eventId: older.id })).toMatchObject({
+    status: 'superseded',
+  });
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {

@@ -95,7 +95,7 @@ export interface TakenLane {
   readonly owned: OwnedLane;
 }
 
-type TakenEntry = TakenHead & { readonly eventId: EventId };
+type TakenEntry = TakenHead & { readonly eventId: EventId; readonly goesAsNewest?: boolean };
 
 /** A batch whose job runs. */
 export interface TakenBatch {
@@ -216,7 +216,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     batch: DeliveryBatch,
   ): DeliveryRun {
     const { endpointId, lane: name } = lane;
-    const { eventId, turn, place, isBesideJobs, hadBegun, size, sent } = head;
+    const { eventId, turn, place, isBesideJobs, hadBegun, size, sent, goesAsNewest = false } = head;
     const run = this.runOf(job, { eventId, endpointId }, withRequest(data, head.request), batch);
     const waitsBehind = head.hasWaited && !head.isInBatches;
     // Since it came, behind others; then, as long as the lane did not go on.
@@ -236,6 +236,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         hadBegun,
         size,
         sent,
+        goesAsNewest,
         begin: async (as) => {
           const hasBegun = await this.#runningLanes.begin(lane, eventId, as);
           if (hasBegun) this.#goesInOrder(job);
@@ -245,7 +246,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         findNewest: () => this.#runningLanes.findNewest(name),
         runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data, batch),
         goTo: (entry) => {
-          const other = headAt(head, entry);
+          const other = { ...headAt(head, entry), goesAsNewest: true };
           const { takenWith = eventId } = this.#lanes.get(job) ?? {};
           this.#lanes.set(job, { head: other, takenWith, owned: lane });
           return this.#runInPlace(job, other, lane, data, batch);

@@ -83,12 +83,12 @@ async function holdBehindJob(
   return delayMs;
 }
 
-/** Whether only the newest of the lane is sent. One that has begun keeps its turn. */
+/** Whether only the newest of the lane is sent. One that has begun keeps its turn. If it has lost that, it goes as any other newest. */
 function isToCoalesce(
   { run, endpoint, scheduledAttempt }: ReadyDelivery,
-  { isLine, sent }: LaneRun,
+  { isLine, sent, goesAsNewest }: LaneRun,
 ): boolean {
-  const hasBegun = scheduledAttempt > 1 || sent?.eventId === run.eventId;
+  const hasBegun = !goesAsNewest && (scheduledAttempt > 1 || sent?.eventId === run.eventId);
   return isLine && endpoint.coalesce !== undefined && !hasBegun;
 }
 

@@ -195,6 +195,8 @@ export interface LaneRun {
   readonly size: number;
   /** The last one that was sent in place of all before it. */
   readonly sent: LanePlace | undefined;
+  /** Whether it runs in place of the first one, as the newest. */
+  readonly goesAsNewest: boolean;
   /** Take the turn, unless another one has become the first, or the newest. */
   begin(as: 'first' | 'newest'): Promise<boolean>;
   /** Its request is about to be sent in place of all before it. */
@@ -202,7 +204,7 @@ export interface LaneRun {
   findNewest(): Promise<LanePlace | undefined>;
   /** Another entry, to be read. */
   runOf(entry: LanePlace): DeliveryRun;
-  /** The same job runs another entry from now on. */
+  /** The same job runs another entry from now on, as the newest. */
   goTo(entry: LanePlace): DeliveryRun;
   /** Newer ones may come: none is held meanwhile. */
   waitInWindow(): Promise<void>;
