@@ -181,11 +181,6 @@ describe('a delivery of a group that has failed for good', () => {
       await untilNothingIsLeft();
     },
   );
-    await client.expect(202, 'POST', `/v1/webhooks/${webhookId}/discard-held`);
-    await client.waitForStatus(webhookId, second, 'cancelled');
-    await client.expect(204, 'DELETE', deadLetter);
-    await untilNothingIsLeft();
-  });
 });
 
 it('lets nobody but the first of each group be the probe of an open breaker', async () => {
