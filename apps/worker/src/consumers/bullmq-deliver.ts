@@ -234,8 +234,7 @@ async function attempt(
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
   const { attemptParts, placement, shard } = parts;
-  const claim = <Result>(some: DeliveryRun, act: () => Promise<Result>) =>
-    placement.work(some, shard, act);
+  const claim = <Result>(some: DeliveryRun, act: () => Promise<Result>) => placement.work(some, shard, act);
   const claiming = placement.isStable ? attemptParts : { ...attemptParts, claim };
   return await orWhenReadable(parts, job, async () => {
     const result = await claim(run, () => deliver(claiming, run, abortSignal));
