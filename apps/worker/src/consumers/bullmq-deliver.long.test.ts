@@ -570,34 +570,63 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   expect(sentIds()).toEqual([event.id]);
 });
 
-it('sends the newest of a group in place of older ones, also if it was tried before and has lost its turn', async () => {
-  const { url, endpointStore, client, eventStore, deliveryStore, readRecord } = await arrange();
-  const redis = connect(url);
-  const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: 1 } });
-  await endpointStore.create(endpoint);
-  const { accountId, id: endpointId } = endpoint;
-  const group = 'a';
-  const line = lineOf(endpoint, group);
-  const acceptedAt = systemClock() - 1_000;
-  const [older, newest] = [0, 1].map((i) => buildEvent({ accountId, group, acceptedAt: acceptedAt + i }));
-  if (!older || !newest) throw new Error('There are two.');
-  const entries = [older, newest].map((event) => {
-    const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt };
-    return { ...entry, isInLane: true, line };
-  });
-  for (const event of [older, newest]) {
-    await eventStore.save(event)(client);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+describe('the newest of a group, in place of an older one', () => {
+  async function arrangeGroup() {
+    const arranged = await arrange();
+    const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
+    const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: 1 } });
+    await endpointStore.create(endpoint);
+    const { accountId, id: endpointId } = endpoint;
+    const group = 'a';
+    const line = lineOf(endpoint, group);
+    const acceptedAt = systemClock() - 1_000;
+    const older = buildEvent({ accountId, group, acceptedAt });
+    const newest = buildEvent({ accountId, group, acceptedAt: acceptedAt + 1 });
+    const entries = [older, newest].map((event) => {
+      const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt };
+      return { ...entry, isInLane: true, line };
+    });
+    for (const event of [older, newest]) {
+      await eventStore.save(event)(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+    }
+    const redis = connect(url);
+    await new DeliveryQueue(redis, oneShard('bull')).addAll(entries);
+    const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
+    return {
+      ...arranged,
+      ...{ redis, endpointId, acceptedAt, newest },
+      isLaneEmpty: async () => (await client.exists(lane)) === 0,
+      readOlder: () => arranged.readRecord({ accountId, endpointId, eventId: older.id }),
+    };
   }
-  const fact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: acceptedAt } as const;
-  await deliveryStore.append({ endpointId, eventId: newest.id }, fact);
-  await new DeliveryQueue(redis, oneShard('bull')).addAll(entries);
-  const { start, sentIds } = openProcess(redis);
-  start();
-  while ((await client.zcard(queueKeysOf('bull').lane(laneNameOf(endpointId, line)))) > 0) await immediate();
-  expect(sentIds()).toEqual([newest.id]);
-  expect(await readRecord({ accountId, endpointId, eventId: older.id })).toMatchObject({
-    status: 'superseded',
+
+  it('is sent also if it was tried before and has lost its turn', async () => {
+    const { redis, deliveryStore, endpointId, newest, acceptedAt, ...group } = await arrangeGroup();
+    const fact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: acceptedAt } as const;
+    await deliveryStore.append({ endpointId, eventId: newest.id }, fact);
+    const { start, sentIds } = openProcess(redis);
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([newest.id]);
+    expect(await group.readOlder()).toMatchObject({ status: 'superseded' });
+  });
+
+  it('waits while a worker has it in another shard', async () => {
+    const { redis, client, endpointId, newest, ...group } = await arrangeGroup();
+    const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
+    const layout = { ...oneShard('bull'), isStable: false };
+    const { start, sentIds } = openProcess(redis, {
+      change: { placement: new DeliveryPlacement(redis, layout, deliveryQueue) },
+    });
+    await client.set(keys.sending(endpointId, newest.id), 'other');
+    start();
+    const { delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
+    while ((await client.zcard(delayed)) === 0 && !(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([]);
+    await client.del(keys.sending(endpointId, newest.id));
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([newest.id]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { deliver } from '@hookferry/core/deliver/deliver';
 import { deliverBatchAgain } from '@hookferry/core/deliver/deliver-batch';
-import { type DeliverResult, DONE } from '@hookferry/core/deliver/end-run';
+import { type DeliverResult, DONE, ELSEWHERE } from '@hookferry/core/deliver/end-run';
 import { BEHIND_MS } from '@hookferry/core/deliver/lane';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import {
@@ -49,9 +49,7 @@ interface ShardParts extends DeliveryWorkerParts {
   readonly runningLanes: RunningLanes;
 }
 
-// An attempt of the same delivery in another shard takes about as long as any.
-const ELSEWHERE = { kind: 'later', delayMs: 1_000 } as const;
-// In step with that, a move and a run could find each other at work each time.
+// In step with an attempt that another shard keeps waiting, a move and a run could find each other at work each time.
 const MOVE_LATER = { kind: 'later', delayMs: 300 } as const;
 
 /** Open the worker of a shard's deliveries: each run of a job makes one attempt, and says what happens to the job next. */
@@ -236,8 +234,10 @@ async function attempt(
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
   const { attemptParts, placement, shard } = parts;
+  const claim = <Result>(some: DeliveryRun, act: () => Promise<Result>) => placement.work(some, shard, act);
+  const claiming = placement.isStable ? attemptParts : { ...attemptParts, claim };
   return await orWhenReadable(parts, job, async () => {
-    const result = await placement.work(run, shard, () => deliver(attemptParts, run, abortSignal));
+    const result = await claim(run, () => deliver(claiming, run, abortSignal));
     return result === 'elsewhere' ? ELSEWHERE : result;
   });
 }

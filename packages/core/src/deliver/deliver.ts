@@ -9,6 +9,7 @@ import {
   type DeliverResult,
   DONE,
   delayUntil,
+  ELSEWHERE,
   hasChanged,
   letGo,
   passOn,
@@ -48,7 +49,11 @@ export async function deliver(
     return await waitAlone(run, run.lane);
   }
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
-  const next = await takeTurn(parts, loaded, (other) => deliver(parts, other, abortSignal));
+  const next = await takeTurn(parts, loaded, async (other) => {
+    const attempt = () => deliver(parts, other, abortSignal);
+    const result = parts.claim ? await parts.claim(other, attempt) : await attempt();
+    return result === 'elsewhere' ? ELSEWHERE : result;
+  });
   if (next.kind !== 'ready') return next;
   const batchLimits = batchLimitsOf(next.endpoint);
   if (batchLimits) return await deliverBatch(parts, next, batchLimits, abortSignal);

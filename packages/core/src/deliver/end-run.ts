@@ -18,6 +18,8 @@ export type DeliverResult =
 export const DONE: DeliverResult = { kind: 'done' };
 /** The delivery has to be read again. */
 export const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
+/** A worker has the delivery in another shard: its attempt takes about as long as any. */
+export const ELSEWHERE: DeliverResult = { kind: 'later', delayMs: 1_000 };
 
 // More than one: what has ended in a backlog takes fewer and fewer wake-ups.
 const LET_GO_BY_UNSENT = 4;

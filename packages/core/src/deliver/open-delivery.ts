@@ -75,6 +75,11 @@ export interface AttemptParts extends SharedParts {
   readonly attemptTimeoutMs: number;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
+  /** Attempts a delivery unless a worker has it in another shard. Absent: there it can't be. */
+  readonly claim?: <Result>(
+    run: DeliveryRun,
+    attempt: () => Promise<Result>,
+  ) => Promise<Result | 'elsewhere'>;
 }
 
 /** The part of it that every process opens. */
