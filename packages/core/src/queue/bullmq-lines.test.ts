@@ -231,26 +231,29 @@ it('holds none of a line that waits for newer events', async () => {
   expect(await held.count(address.endpointId)).toBe(2);
 });
 
-it.each(['in a window', 'left alone'])('counts as many as are held when entries leave lines %s', async (which) => {
-  const { queue, lanes, held, address, events, entry, ...lines } = await arrange();
-  const { endpointId } = address;
-  const [first, second, third, other] = events;
-  await queue.addAll([entry(first), entry(second), entry(third), entry(other)]);
-  for (const job of [await lines.mustTake(), await lines.mustTake()]) {
-    if (which === 'in a window') await lanes.waitInWindow(lines.laneOf(job));
-    else await lines.close(job, true);
-    await lines.delay(job);
-  }
-  for (const eventId of [undefined, second, other, first]) {
-    if (eventId) await queue.removeIdle([{ endpointId, eventId }]);
-    expect(await held.count(endpointId)).toBe((await lines.heldOf()).length);
-  }
-  await held.wakeLinesOf(address, [third]);
-  const last = await lines.mustTake();
-  expect(await held.count(endpointId)).toBe(0);
-  await lines.end(last);
-  expect(await lines.keysLeft()).toEqual([]);
-});
+it.each(['in a window', 'left alone'])(
+  'counts as many as are held when entries leave lines %s',
+  async (which) => {
+    const { queue, lanes, held, address, events, entry, ...lines } = await arrange();
+    const { endpointId } = address;
+    const [first, second, third, other] = events;
+    await queue.addAll([entry(first), entry(second), entry(third), entry(other)]);
+    for (const job of [await lines.mustTake(), await lines.mustTake()]) {
+      if (which === 'in a window') await lanes.waitInWindow(lines.laneOf(job));
+      else await lines.close(job, true);
+      await lines.delay(job);
+    }
+    for (const eventId of [undefined, second, other, first]) {
+      if (eventId) await queue.removeIdle([{ endpointId, eventId }]);
+      expect(await held.count(endpointId)).toBe((await lines.heldOf()).length);
+    }
+    await held.wakeLinesOf(address, [third]);
+    const last = await lines.mustTake();
+    expect(await held.count(endpointId)).toBe(0);
+    await lines.end(last);
+    expect(await lines.keysLeft()).toEqual([]);
+  },
+);
 
 it('gives the newest its turn only while it is that, and knows what was sent as long as others wait', async () => {
   const { client, queue, lanes, events, entry, ...lines } = await arrange();
