@@ -31,8 +31,13 @@ import { withMethods } from '../testing/with-methods';
 import { dispatchEvents, fanOutEvents, routeEvent, routeEvents } from './fan-out-event';
 import type { PublishingParts } from './publishing-parts';
 
-/** Each has a job. */
-const IN_ORDER = { ordering: 'strict', whileDisabled: 'discard' } as const;
+/** Each has a job: it is discarded as it comes due. */
+const IN_ORDER = {
+  ordering: 'strict',
+  whileDisabled: 'discard',
+  status: 'disabled',
+  disabledReason: 'client',
+} as const;
 
 async function isListed(
   deliveryStore: DeliveryStore,
