@@ -122,7 +122,8 @@ export class ApiClient {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<ApiResponse<Body>> {
-    const asksAgain = method === 'GET' && status !== 503 ? MOST_ASKED_AGAIN : 0;
+    const isRepeatable = method === 'GET' || headers?.['idempotency-key'] !== undefined;
+    const asksAgain = isRepeatable && status !== 503 ? MOST_ASKED_AGAIN : 0;
     const response = await this.#ask<Body>(asksAgain, method, path, body, headers);
     if (response.status !== status) {
       throw new Error(

@@ -19,11 +19,13 @@ export async function openAccount(): Promise<ApiClient> {
   const { baseUrl, apiKey } = JSON.parse(process.env[SHARED_STACK] ?? '{}') as SharedAddress;
   const operator = new ApiClient(baseUrl, apiKey);
   const id = `flow-${randomUUID()}`;
-  await operator.expect(201, 'POST', '/v1/accounts', { id });
+  const isOnce = { 'idempotency-key': id };
+  await operator.expect(201, 'POST', '/v1/accounts', { id }, isOnce);
   // Only a key of the operator's account may act for others.
   const key = { name: 'flow', scopes: scopes.filter((scope) => scope !== 'accounts:act') };
   const { body } = await operator.expect<{ key: string }>(201, 'POST', '/v1/api-keys', key, {
     'x-account-id': id,
+    ...isOnce,
   });
   return new ApiClient(baseUrl, body.key);
 }
