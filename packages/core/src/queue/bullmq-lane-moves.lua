@@ -95,9 +95,7 @@ local function give_job(base, tag, account, name, event, priority_of)
   local lane, carried, endpoint = lane_of(tag, name), carried_of(tag, name), endpoint_of(name)
   local place, request = redis.call('ZSCORE', lane, event), redis.call('HGET', carried, event)
   if not place then return false end
-  redis.call('ZREM', lane, event)
-  forget_in_line(tag, name, { event })
-  if request then redis.call('HDEL', carried, event) end
+  remove_entries(tag, name, { event })
   local id = delivery_job(event, endpoint)
   if redis.call('EXISTS', base .. id) == 1 then return true end
   local priority = priority_of(account, endpoint, 1)

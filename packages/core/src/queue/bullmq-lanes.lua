@@ -443,9 +443,7 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
     redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, 'closed', jobFields.inBatches, jobFields.members)
   if is_running and string.find(' ' .. (fields[6] or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
   if is_running and (fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]) == event then return true end
-  redis.call('ZREM', lane, event)
-  redis.call('HDEL', carried_of(tag, name), event)
-  forget_in_line(tag, name, { event })
+  remove_entries(tag, name, { event })
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)
   local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
