@@ -220,6 +220,13 @@ describe('the overview', () => {
     expect(await page.getByLabel('From').inputValue()).not.toContain(day);
   });
 
+  it('shows most of a year, also without a history', async () => {
+    const dayAgo = (days: number) => new Date(Date.now() - days * 24 * 60 * MINUTE_MS).toISOString();
+    const page = await portal().signIn({ path: `/overview?since=${dayAgo(300)}&until=${dayAgo(2)}` });
+    await card(page, 'Attempts', '0').waitFor();
+    await figure(page, 'Events accepted').getByText('Nothing in this period.').first().waitFor();
+  });
+
   it('can be taken along as CSV and as PNG', async () => {
     const page = await portal().signIn({ path: '/overview?range=1h' });
     const chart = figure(page, 'Attempts by response');

@@ -83,7 +83,9 @@ export class Relay {
   readonly #sender: JobSender;
   readonly #stop = new AbortController();
   #running: Promise<unknown> | undefined;
-  #wake = () => {};
+  /** What it was told while it published could be newer than what it read. */
+  #isTold = false;
+  #awake = new AbortController();
   #prunedAt = 0;
 
   constructor(private readonly options: RelayOptions) {
@@ -133,6 +135,7 @@ export class Relay {
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       let isMore = false;
+      this.#isTold = false;
       try {
         isMore = await this.#publishNext();
         await this.#prune();
@@ -146,10 +149,14 @@ export class Relay {
   /** Until PostgreSQL tells of new events, or it is time to look. */
   async #pause(): Promise<void> {
     const { pollMs = 1_000 } = this.options;
-    const awake = new AbortController();
-    this.#wake = () => awake.abort();
-    if (this.#stop.signal.aborted) return;
-    await wait(pollMs, undefined, { signal: awake.signal }).catch(() => {});
+    if (this.#isTold) return;
+    this.#awake = new AbortController();
+    await wait(pollMs, undefined, { signal: this.#awake.signal }).catch(() => {});
+  }
+
+  #wake(): void {
+    this.#isTold = true;
+    this.#awake.abort();
   }
 
   /** @returns whether there may be more at once. */

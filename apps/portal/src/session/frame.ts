@@ -91,7 +91,8 @@ export class Frame {
       if (height === this.#height) return;
       this.#height = height;
       this.tell({ type: 'hookferry:height', height });
-    }).observe(content);
+      // The box that is measured: padding counts.
+    }).observe(content, { box: 'border-box' });
   }
 }
 

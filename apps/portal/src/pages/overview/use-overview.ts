@@ -40,10 +40,12 @@ export function useOverview({ interval: wanted, ...period }: Period, scope: Scop
   const firstEvents = useEventMetrics({ interval: wanted, ...times }, { isWanted: isWhole });
   // Where little of the period has anything, the charts show that part, in finer intervals.
   const shown = periodFrom({ interval, ...period }, beginOf(first.data, firstEvents.data));
+  const isCut = shown.since > period.since;
   const drawn = { interval: shown.interval, ...timesOf(shown) };
   const byResponse = useDeliveryMetrics({ ...drawn, ...groups }, isKnown);
   const course = useDeliveryMetrics({ ...drawn, ...scope }, isKnown);
-  const events = useEventMetrics(drawn, { isWanted: isWhole });
+  // Days of events are there also without a history.
+  const events = useEventMetrics(isCut ? drawn : { interval: wanted, ...times }, { isWanted: isWhole });
   const byOutcome = useDeliveryMetrics({ interval: 'total', group_by: 'outcome', ...times });
   const byWebhook = useDeliveryMetrics({ interval: 'total', group_by: 'webhook_id', ...times });
   const standings = useStandings();
@@ -55,7 +57,6 @@ export function useOverview({ interval: wanted, ...period }: Period, scope: Scop
   const read = isWhole ? [...all, firstEvents, events] : all;
   // The same periods for all of them, and not one that is about to be a finer one.
   const isReady = first.data !== undefined && (!isWhole || firstEvents.data !== undefined);
-  const isCut = shown.since > period.since;
   const columnsOf = { isReady, isCut };
   const settled = <Metrics extends Pick<DeliveryMetrics, 'interval'>>({
     data,
