@@ -601,7 +601,11 @@ describe('the newest of a group, in place of an older one', () => {
       newest: await add(build(1)),
       isLaneEmpty: async () => (await client.exists(lane)) === 0,
       async noteSuccessOf({ eventId }: NewDelivery) {
-        const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+        const fact = {
+          kind: 'attempted',
+          attempt: buildAcceptedAttempt(),
+          nextAttemptAt: undefined,
+        } as const;
         await deliveryStore.append({ endpointId, eventId }, fact);
       },
     };
