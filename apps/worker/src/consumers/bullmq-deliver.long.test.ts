@@ -596,7 +596,7 @@ describe('the newest of a group, in place of an older one', () => {
     }
     return {
       ...arranged,
-      ...{ redis, name, lane, build, add },
+      ...{ redis, name, build, add },
       older: await add(build(0)),
       newest: await add(build(1)),
       isLaneEmpty: async () => (await client.exists(lane)) === 0,
@@ -641,7 +641,7 @@ describe('the newest of a group, in place of an older one', () => {
   });
 
   it('goes in place of one that has its turn in another shard while it is under way', async () => {
-    const { redis, client, older, newest, name, lane, ...group } = await arrangeGroup();
+    const { redis, client, older, newest, name, ...group } = await arrangeGroup();
     const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }];
     const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
     const deliveryQueue = new DeliveryQueue(redis, shards);

@@ -266,7 +266,7 @@ export class DeliveryQueue {
 
   #stepToAdd(deliveries: readonly DeliveryToAdd[]): Step<void> {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
-    const steps = groups.flatMap<Step<unknown>>(([prefix, some]) => {
+    const steps = groups.flatMap<Step>(([prefix, some]) => {
       const shard = this.#shards.in(prefix);
       const inLanes = this.hasLanes ? some.filter(goesIntoLane) : [];
       if (inLanes.length === 0) return [addJobs(shard, some)];
