@@ -2,7 +2,8 @@ import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account'
 import { createClosables } from '@hookferry/core/testing/closables';
 import request, { type Test } from 'supertest';
 import { actionOf, type Route } from '../http/route';
-import { pathTo, type RouteCase, routeCases, saveBelongings, unknownIds } from '../testing/route-cases';
+import { saveBelongings, unknownIds } from '../testing/belongings';
+import { pathTo, type RouteCase, routeCases } from '../testing/route-cases';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 import { routes } from './index';
 
