@@ -11,6 +11,7 @@ import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import type { RedisLoss } from '@hookferry/core/history/database/pg-witness';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
+import { digestsOf } from '@hookferry/core/operations/agreed-settings';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { IntakeSweeper } from '@hookferry/core/operations/intake-sweeper';
 import { PauseWatch } from '@hookferry/core/operations/pause-watch';
@@ -130,6 +131,7 @@ export async function composeWorker(
     version: fullVersion(config.HOOKFERRY_REVISION),
     sendsMail: config.SMTP_URL !== undefined,
     sealingKeys: config.SECRETS_ENCRYPTION_KEY,
+    settings: digestsOf(config),
     slots,
     attempts,
   });

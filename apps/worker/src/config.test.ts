@@ -1,6 +1,7 @@
+import { digestsOf } from '@hookferry/core/operations/agreed-settings';
 import { ConfigError } from '@hookferry/core/platform/settings';
 import { caughtFrom } from '@hookferry/core/testing/caught-from';
-import { moveAfterOf, readWorkerConfig } from './config';
+import { moveAfterOf, readWorkerConfig, workerSettings } from './config';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -219,4 +220,11 @@ describe('readWorkerConfig', () => {
     const error = caughtFrom(() => readWorkerConfig({ WORKER_PORT: 'x', DELIVERY_TIMEOUT: 'y' }));
     expect(String(error).split('\n')).toHaveLength(3);
   });
+});
+
+it('has every setting that is compared with those of other processes, also while it is not set', () => {
+  const config = readWorkerConfig(INSECURE);
+  const all = new Proxy(config, { has: () => true });
+  expect(Object.keys(digestsOf(config))).toEqual(Object.keys(digestsOf(all)));
+  for (const name of Object.keys(digestsOf(all))) expect(workerSettings.shape).toHaveProperty(name);
 });

@@ -1,3 +1,4 @@
+import { digestsOf } from '@hookferry/core/operations/agreed-settings';
 import {
   isReady,
   readinessChecks,
@@ -218,6 +219,7 @@ export const readReadiness = defineRoute({
       hasHistory: config.HISTORY_DATABASE_URL !== undefined,
       skewMs: redisClock.skewMs,
       lastScrapedAt: probes.scrapes.lastAt,
+      settings: digestsOf(config),
     });
     return {
       status: 200,

@@ -234,6 +234,26 @@ describe('GET /v1/operations/readiness', () => {
     });
   });
 
+  it('names settings that a worker has otherwise, without a value', async () => {
+    const workerReports = new WorkerReports(api.redis.client);
+    const budget = { inUse: 0, allowed: 16 };
+    const settings = { DELIVERY_ALLOWED_CIDRS: 'another1', DELIVERY_TIMEOUT: 'another2' };
+    const slots = { quick: budget, slow: budget };
+    const worker = { id: '0ther1', host: 'node-2', pid: 7, version: '0.1.0', startedAt: 0, slots };
+    await workerReports.save({ ...worker, attemptsPerSecond: 0, settings });
+    const { body } = await get('/v1/operations/readiness').expect(200);
+    await workerReports.remove('0ther1');
+    expect(body.checks).toContainEqual({
+      check: 'same_settings',
+      level: 'required',
+      docs: 'docs/configuration.md#the-same-everywhere',
+      state: 'missing',
+      code: 'same_settings_missing',
+      values: { settings: 'DELIVERY_ALLOWED_CIDRS, DELIVERY_TIMEOUT', workers: '0ther1 (node-2, 7)' },
+      detail: expect.stringContaining('0ther1 (node-2, 7)'),
+    });
+  });
+
   it('tells of a bootstrap key that is still in use, and of several encryption keys, without a search', async () => {
     const twoKeys = [TEST_ENCRYPTION_KEY, Buffer.alloc(32, 'old').toString('base64')].join(',');
     const bootstrapKey = `whk_${'b'.repeat(16)}_${'c'.repeat(52)}`;

@@ -13,6 +13,7 @@ const api: ReadinessOfApi = {
   hasHistory: true,
   skewMs: 3,
   lastScrapedAt: NOW - 60_000,
+  settings: { RETENTION: 'a', DELIVERY_ALLOWED_CIDRS: 'b' },
 };
 const redis = { isAppendOnly: true, fsync: 'always', keepsWithinMemory: true, hasReplicas: true };
 const slots = { quick: { inUse: 0, allowed: 1 }, slow: { inUse: 0, allowed: 1 } };
@@ -27,6 +28,7 @@ const worker: SeenWorker = {
   attemptsPerSecond: 0,
   sendsMail: true,
   skewMs: 0,
+  settings: { ...api.settings, SIGNATURE_PREFIX: 'c' },
 };
 const workers = [worker, worker];
 
@@ -107,9 +109,46 @@ it('leaves to people what Redis does not tell', () => {
 });
 
 it('asks the workers for their mail and their clocks', () => {
-  expect(leftOf(api, redis, [], NOW)).toEqual(['workers missing', 'mail unknown']);
+  expect(leftOf(api, redis, [], NOW)).toEqual(['same_settings unknown', 'workers missing', 'mail unknown']);
   expect(leftOf(api, redis, [worker, { ...worker, sendsMail: false }], NOW)).toEqual(['mail missing']);
   expect(leftOf(api, redis, [worker, { ...worker, skewMs: 2_500 }], NOW)).toEqual(['clock missing']);
+});
+
+describe('settings that must be alike', () => {
+  const at = (id: string, settings: SeenWorker['settings']) => ({ ...worker, id, settings });
+  const findingsOf = (...all: readonly SeenWorker[]) =>
+    checkReadiness(api, redis, all, NOW).filter(({ check }) => check === 'same_settings');
+
+  it('names those in which workers differ from the API, and the workers', () => {
+    const other = at('0ther1', { ...worker.settings, DELIVERY_ALLOWED_CIDRS: 'd' });
+    expect(findingsOf(worker, other)).toMatchObject([
+      {
+        level: 'required',
+        state: 'missing',
+        values: { settings: 'DELIVERY_ALLOWED_CIDRS', workers: '0ther1 (node-1, 7)' },
+      },
+    ]);
+    expect(isReady(checkReadiness(api, redis, [worker, other], NOW))).toBe(false);
+  });
+
+  it('goes by most workers where the API has no such setting', () => {
+    const other = at('0ther1', { ...worker.settings, SIGNATURE_PREFIX: 'd' });
+    expect(findingsOf(other, worker, at('f00d43', worker.settings))).toMatchObject([
+      { state: 'missing', values: { settings: 'SIGNATURE_PREFIX', workers: '0ther1 (node-1, 7)' } },
+    ]);
+  });
+
+  it('names a few of very many workers', () => {
+    const others = Array.from({ length: 20 }, (_, i) => at(`w${i}`, { RETENTION: 'd' }));
+    expect(findingsOf(...others)[0]?.values['workers']).toMatch(/^(w\d \(node-1, 7\), ){5}…$/);
+  });
+
+  it('leaves out workers of an earlier version, and settings that they do not know', () => {
+    expect(findingsOf(worker, at('f0rmer', undefined), at('f0rme2', { RETENTION: 'a' }))).toMatchObject([
+      { state: 'good' },
+    ]);
+    expect(findingsOf(at('f0rmer', undefined))).toMatchObject([{ state: 'unknown' }]);
+  });
 });
 
 it.each(checkReadiness(api, redis, workers, NOW).map(({ check, docs }) => [check, docs] as const))(

@@ -1,5 +1,6 @@
 import { TOLD_FROM_MS } from '../platform/redis-clock';
 import type { RedisSafety } from '../platform/redis-safety';
+import { findDisagreement, type SettingDigests } from './agreed-settings';
 import type { SeenWorker } from './redis-worker-reports';
 
 /** `required`: without it, data or customers are at risk. `advised`: the service runs well without it, until a bad day. */
@@ -20,6 +21,7 @@ const checks = {
   redis_fsync: { level: 'required', docs: 'docs/redis.md#settings' },
   redis_memory: { level: 'required', docs: 'docs/redis.md#settings' },
   clock: { level: 'required', docs: 'docs/reliability.md#what-is-assumed-of-clocks' },
+  same_settings: { level: 'required', docs: 'docs/configuration.md#the-same-everywhere' },
   bootstrap_key: { level: 'advised', docs: 'docs/api-keys.md#the-first-key' },
   old_encryption_keys: { level: 'advised', docs: 'docs/security.md#secrets-at-rest' },
   workers: { level: 'advised', docs: 'docs/upgrading.md#when-a-worker-is-killed' },
@@ -70,6 +72,10 @@ const details = {
   clock_good: 'The clocks of this API, of all workers and of Redis agree.',
   clock_missing:
     'The clock of this API or of a worker differs from that of Redis by more than two seconds: synchronise all machines (NTP). The metric webhooks_clock_skew_seconds says which.',
+  same_settings_good: 'This API and all workers have the same settings, where they must.',
+  same_settings_missing:
+    'Processes differ in {settings}: chance decides which value an event meets. Give these workers the values of this API and of the other workers: {workers}.',
+  same_settings_unknown: 'No worker runs that could say which settings it has.',
   bootstrap_key_good: 'BOOTSTRAP_API_KEY is not set. If it was, revoke its key, which is named bootstrap.',
   bootstrap_key_missing:
     'BOOTSTRAP_API_KEY is still in use: it has every scope, and lies in the settings. Make a key of your own, remove the setting, and revoke its key.',
@@ -117,6 +123,7 @@ export interface ReadinessOfApi {
   readonly skewMs: number | undefined;
   /** When Prometheus asked it last. Milliseconds since the Unix epoch. */
   readonly lastScrapedAt: number | undefined;
+  readonly settings: SettingDigests;
 }
 
 /** An `unknown` one is for people to look at: services that host Redis, say, let nobody ask. */
@@ -139,6 +146,7 @@ export function checkReadiness(
         (skewMs = 0) => Math.abs(skewMs) <= TOLD_FROM_MS,
       ),
     ),
+    settingsFinding(api.settings, workers),
     finding('workers', workers.length >= 2),
     mailFinding(
       api.hasMailFrom,
@@ -148,6 +156,8 @@ export function checkReadiness(
   ].toSorted((left, right) => readinessChecks.indexOf(left.check) - readinessChecks.indexOf(right.check));
 }
 
+// Of a whole deployment that differs, some say enough.
+const MOST_NAMED = 5;
 // Prometheus asks every minute at the least, as usual.
 const SCRAPED_WITHIN_MS = 5 * 60_000;
 
@@ -175,7 +185,7 @@ function checkRedis(redis: RedisSafety): readonly ReadinessFinding[] {
 }
 
 /** Those of which nothing more can be said than whether it is there. */
-type PlainCheck = Exclude<ReadinessCheck, 'redis_fsync' | 'old_encryption_keys'>;
+type PlainCheck = Exclude<ReadinessCheck, 'redis_fsync' | 'old_encryption_keys' | 'same_settings'>;
 
 function finding(check: PlainCheck, isGood: boolean): ReadinessFinding {
   const state = isGood ? 'good' : 'missing';
@@ -214,4 +224,19 @@ function mailFinding(
 ): ReadinessFinding {
   if (hasMailFrom && workersSendMail.length === 0) return findingOf('mail', 'unknown', 'mail_unknown');
   return finding('mail', hasMailFrom && workersSendMail.every((sendsMail) => sendsMail === true));
+}
+
+function settingsFinding(api: SettingDigests, workers: readonly SeenWorker[]): ReadinessFinding {
+  const check = 'same_settings';
+  if (workers.every(({ settings }) => settings === undefined))
+    return findingOf(check, 'unknown', 'same_settings_unknown');
+  const differing = findDisagreement(api, workers);
+  if (differing.settings.length === 0) return findingOf(check, 'good', 'same_settings_good');
+  const named = workers
+    .filter(({ id }) => differing.workers.includes(id))
+    .map(({ id, host, pid }) => `${id} (${host}, ${pid})`);
+  return findingOf(check, 'missing', 'same_settings_missing', {
+    settings: differing.settings.join(', '),
+    workers: [...named.slice(0, MOST_NAMED), ...(named.length > MOST_NAMED ? ['…'] : [])].join(', '),
+  });
 }

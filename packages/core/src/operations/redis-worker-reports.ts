@@ -55,6 +55,8 @@ const workerReportSchema = z.object({
   skewMs: z.number().optional(),
   /** The ids of the keys by which it opens secrets. Absent: an earlier version. */
   sealingKeys: z.array(z.string()).readonly().optional(),
+  /** Digests of the settings that all processes must have alike, by their names. Absent: an earlier version. */
+  settings: z.record(z.string(), z.string()).optional(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 

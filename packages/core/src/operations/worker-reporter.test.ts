@@ -17,6 +17,7 @@ const worker = {
   version: VERSION,
   startedAt: STARTED_AT,
   sendsMail: true,
+  settings: { RETENTION: 'a1b2c3d4' },
 };
 
 function arrange() {
@@ -35,6 +36,7 @@ function arrange() {
     version: VERSION,
     sendsMail: true,
     sealingKeys: sealingKeysSchema.parse(TEST_ENCRYPTION_KEY),
+    settings: worker.settings,
     slots: { inUse: { quick: 3, slow: 1 }, allowed: { quick: 16, slow: 64 } },
     attempts,
     redisClock: fake<RedisClock>({ skewMs: -3.7 }),

@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock';
 import type { RedisClock } from '../platform/redis-clock';
 import type { SealingKey } from '../platform/sealing-key';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
+import type { SettingDigests } from './agreed-settings';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 
 export interface WorkerReporterParts {
@@ -14,6 +15,7 @@ export interface WorkerReporterParts {
   readonly version: string;
   readonly sendsMail: boolean;
   readonly sealingKeys: readonly SealingKey[];
+  readonly settings: SettingDigests;
   /** The present number of slots in use, and the most that may be. */
   readonly slots: Readonly<Record<'inUse' | 'allowed', Readonly<Record<'quick' | 'slow', number>>>>;
   readonly attempts: AttemptRate;
@@ -55,8 +57,17 @@ export class WorkerReporter {
 
   /** Never rejects. */
   async runOnce(patienceMs = 0): Promise<void> {
-    const { workerReports, workerId, version, sendsMail, sealingKeys, slots, attempts, redisClock } =
-      this.parts;
+    const {
+      workerReports,
+      workerId,
+      version,
+      sendsMail,
+      sealingKeys,
+      settings,
+      slots,
+      attempts,
+      redisClock,
+    } = this.parts;
     const { inUse, allowed } = slots;
     const quick = { inUse: inUse.quick, allowed: allowed.quick };
     const slow = { inUse: inUse.slow, allowed: allowed.slow };
@@ -71,6 +82,7 @@ export class WorkerReporter {
       attemptsPerSecond: attempts.take(),
       skewMs: Math.round(redisClock.skewMs ?? 0),
       sealingKeys: sealingKeys.map(({ id }) => id),
+      settings,
     };
     await this.#trying(workerReports.save(report, patienceMs));
   }

@@ -15,6 +15,7 @@ const names: Readonly<Record<Finding['check'], string>> = {
   redis_fsync: t`Redis writes to disk`,
   redis_memory: t`Memory of Redis`,
   clock: t`Clocks`,
+  same_settings: t`Same settings everywhere`,
   bootstrap_key: t`Bootstrap key`,
   old_encryption_keys: t`Old encryption keys`,
   workers: t`Two workers`,
@@ -25,7 +26,9 @@ const names: Readonly<Record<Finding['check'], string>> = {
 };
 
 /** The words of each code. One that is newer than these pages has the service's own. */
-const findings: Readonly<Record<Exclude<Finding['code'], 'redis_fsync_missing'>, string>> = {
+const findings: Readonly<
+  Record<Exclude<Finding['code'], 'redis_fsync_missing' | 'same_settings_missing'>, string>
+> = {
   public_url_good: t`Links begin with PUBLIC_URL.`,
   public_url_missing: t`PUBLIC_URL is not set: links begin with whatever host a request names. Set it for the API.`,
   tls_good: t`PUBLIC_URL is an https: address.`,
@@ -44,6 +47,8 @@ const findings: Readonly<Record<Exclude<Finding['code'], 'redis_fsync_missing'>,
   redis_info_unknown: t`INFO of Redis does not say, or its user may not ask: permit it (ACL +info), or look yourself.`,
   clock_good: t`The clocks of this API, of all workers and of Redis agree.`,
   clock_missing: t`The clock of this API or of a worker differs from that of Redis by more than two seconds: synchronise all machines (NTP). The metric webhooks_clock_skew_seconds says which.`,
+  same_settings_good: t`This API and all workers have the same settings, where they must.`,
+  same_settings_unknown: t`No worker runs that could say which settings it has.`,
   bootstrap_key_good: t`BOOTSTRAP_API_KEY is not set. If it was, revoke its key, which is named bootstrap.`,
   bootstrap_key_missing: t`BOOTSTRAP_API_KEY is still in use: it has every scope, and lies in the settings. Make a key of your own, remove the setting, and revoke its key.`,
   old_encryption_keys_good: t`SECRETS_ENCRYPTION_KEY has one key: no older one is left to remove.`,
@@ -61,11 +66,16 @@ const findings: Readonly<Record<Exclude<Finding['code'], 'redis_fsync_missing'>,
 
 function textOf({ code, values }: Finding): string | undefined {
   if (code === 'redis_fsync_missing') return fsyncText(values['appendfsync'] ?? '');
+  if (code === 'same_settings_missing')
+    return settingsText(values['settings'] ?? '', values['workers'] ?? '');
   return Object.hasOwn(findings, code) ? findings[code] : undefined;
 }
 
 const fsyncText = (appendfsync: string) =>
   t`appendfsync is ${appendfsync}: a power cut loses about a second of acknowledged events, or more. Set it to always.`;
+
+const settingsText = (settings: string, workers: string) =>
+  t`Processes differ in ${settings}: chance decides which value an event meets. Give these workers the values of this API and of the other workers: ${workers}.`;
 
 const states = {
   good: { tone: 'good', text: t`there` },
