@@ -113,9 +113,9 @@ async function demonstrate({ keep: isKept = false, history: hasHistory = false }
   const stack = await startStack({ environment, dataFolder, group, signal, hasHistory });
   await runDemo({ stack, signal, group, isKept });
   if (!isKept) return;
-  const link = await createPortalLink({ ...stack, signal });
-  say('demo', `portal (this link works once, within ten minutes): ${link ?? stack.apiUrl}`);
-  say('demo', 'Ctrl-C stops everything and deletes its data');
+  say('demo', 'all of it is deleted when it stops');
+  const variables = await keepShellVariables(dataFolder, stack);
+  printWelcome(stack, await createPortalLink({ ...stack, signal }), variables);
   await untilStopped();
 }
 

@@ -368,7 +368,7 @@ describe('the page of an account, for an operator', () => {
     const headline = page.locator('p[class*=headline]');
     await headline.getByText('2 webhooks fail').waitFor();
     expect(await headline.innerText()).toMatch(
-      /^9\d% of the quota used · 2 webhooks fail · 3 deliveries held · .* of busy is disabled on /,
+      /^9\d% of the quota used · 2 webhooks fail · 3 deliveries held · .* of busy will be disabled on /,
     );
     await headline.getByRole('link', { name: '2 webhooks fail' }).click();
     await page.getByRole('row', { name: /Broken of busy/ }).waitFor();
@@ -504,7 +504,7 @@ const COUNTS: Readonly<Record<string, (page: Page) => Promise<number>>> = {
         .locator('li span:nth-child(2)')
         .allInnerTexts(),
     ),
-  'Webhooks that keep failing': rowsOf('Stopped webhooks', 'they keep failing'),
+  'Webhooks paused after failures': rowsOf('Stopped webhooks', 'they keep failing'),
   'Webhooks disabled': rowsOf('Stopped webhooks', 'they are disabled'),
   'Dead letters': rowsOf('Dead letters'),
 };

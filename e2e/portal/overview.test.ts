@@ -77,9 +77,9 @@ describe('the overview', () => {
 
   it('begins with what is wrong, each with a link', async () => {
     const page = await portal().signIn({ path: '/overview' });
-    const headline = page.locator('p', { hasText: 'An old system is disabled on' });
+    const headline = page.locator('p', { hasText: 'An old system will be disabled on' });
     await headline.waitFor();
-    expect(await headline.innerText()).toMatch(/^An old system fails · An old system is disabled on /);
+    expect(await headline.innerText()).toMatch(/^An old system fails · An old system will be disabled on /);
     await headline.getByRole('link', { name: 'An old system fails' }).click();
     await page.waitForURL(`**/webhooks/${badId}`);
   });
@@ -266,7 +266,7 @@ describe('the overview', () => {
 
   it.each([360, 1280])('is accessible in both themes, as charts and as tables, %d px wide', async (width) => {
     const page = await portal().signIn({ path: '/overview?range=1h', width });
-    await figure(page, 'Time to the response, and lag').locator('canvas').waitFor();
+    await figure(page, 'Time to the response, and to delivery').locator('canvas').waitFor();
     await page.getByRole('table', { name: 'Webhooks that fail most' }).getByText('An old system').waitFor();
     await checkAccessibility(page);
     await checkWidth(page);

@@ -53,6 +53,22 @@ describe('a link', () => {
     expect(await second.getByRole('navigation').count()).toBe(0);
   });
 
+  it('works, and is told that it was used, also in a tab that shows the portal already', async () => {
+    const { url } = await createLink();
+    const page = await portal().open('/portal/');
+    await page.getByRole('heading', { name: 'For operators' }).waitFor();
+    await page.goto(url);
+    await page.getByRole('navigation').first().waitFor();
+
+    const second = await portal().open('/portal/');
+    await second.getByRole('heading', { name: 'For operators' }).waitFor();
+    await second.goto(url);
+    await second.getByRole('alert').getByText('The link was used already').waitFor();
+    await portal()
+      .faultsOf(second)
+      .waitFor(/responded with 401: POST .*\/exchange$/);
+  });
+
   it('is told that it is no good when it is no link of ours', async () => {
     const page = await portal().open('/portal/#code=whc_made-up');
     await page.getByRole('alert').getByText('This link does not work any more').waitFor();

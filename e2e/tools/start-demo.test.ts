@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,9 +9,32 @@ import { promisify } from 'node:util';
 
 const projectFolder = resolve(__dirname, '../..');
 
+type Delivery = Readonly<{ id: string; attempts?: readonly { started_at: string }[] }>;
+type Page = Delivery & Readonly<{ data: readonly Delivery[] }>;
 type Opened = Readonly<{ token: string; capabilities: readonly string[] }>;
 
 describe('npm start', () => {
+  it('is followed by commands that first install what it has left out', () => {
+    const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    for (const name of [
+      'build',
+      'lint',
+      'format',
+      'house',
+      'site',
+      'site:search',
+      'site:pages',
+      'screenshots',
+    ]) {
+      expect([name, scripts[name]]).toEqual([
+        name,
+        expect.stringMatching(/^node tools\/complete-installation\.mjs && /),
+      ]);
+    }
+  });
+
   it('compiles the command line and each package, which the guides use in its folder', async () => {
     const { output } = await run(
       [
@@ -66,13 +90,16 @@ describe('npm start -- --demo', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('stays when it is told to, with what it has delivered, and prints a link that opens the portal once', async () => {
+  it('stays when it is told to, with what it has delivered, and prints a key, and a link that opens the portal once', async () => {
     const demo = spawn(process.execPath, ['tools/start.mjs', '--demo', '--keep', '--skip-setup'], {
       cwd: projectFolder,
       env: { ...process.env, API_PORT: '0', WORKER_PORT: '0' },
     });
     try {
-      const [, origin, code] = await readUntil(demo.stdout, /(http:\S+)\/portal\/#code=(\w+)/);
+      const [, key = '', origin, code] = await readUntil(
+        demo.stdout,
+        /API key +(whk_\S+)\n[^]*portal +(http:\S+)\/portal\/#code=(\w+)/,
+      );
       const exchange = await fetch(`${origin}/v1/portal-sessions/exchange`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -87,6 +114,18 @@ describe('npm start -- --demo', () => {
       });
       const { data } = (await metrics.json()) as { data: { attempts: number }[] };
       expect(data[0]?.attempts).toBeGreaterThan(500);
+      // The key goes on when the link is used. No attempt is still to come.
+      const authorization = `Bearer ${key}`;
+      const ask = async (path: string) =>
+        (await (
+          await fetch(`${origin}/v1/deliveries${path}`, { headers: { authorization } })
+        ).json()) as Page;
+      const { data: exhausted } = await ask('?status=exhausted&limit=20');
+      expect(exhausted.length).toBeGreaterThan(0);
+      for (const { id } of exhausted) {
+        const { attempts = [] } = (await ask(`/${id}`)) as Delivery;
+        for (const { started_at: at } of attempts) expect(Date.parse(at)).toBeLessThanOrEqual(Date.now());
+      }
     } finally {
       demo.stdout.resume();
       demo.kill('SIGINT');

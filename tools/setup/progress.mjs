@@ -13,6 +13,8 @@ const EVERY_MS = 5_000;
 const LEAST_SHARE = 0.1;
 // What comes after all that can be counted, such as unpacking the last package, takes its time too.
 const COUNTED = 0.9;
+// A number that stays this small while time passes is none to believe.
+const NEARLY_DONE_MS = 3_000;
 
 /**
  * Says what the set-up is doing, how far it is, and how long it may still take: at once, and every five seconds. Steps that
@@ -48,7 +50,10 @@ export class Progress {
    * @param {number} share of what can be counted that is done: 0 to 1
    */
   note(share) {
-    this.#share = Math.min(share, 1) * COUNTED;
+    const counted = Math.min(share, 1) * COUNTED;
+    // The same share again says nothing: it must not look as if that had taken until now.
+    if (counted <= this.#share) return;
+    this.#share = counted;
     this.#sharedAt = Date.now();
   }
 
@@ -63,7 +68,9 @@ export class Progress {
     if (!step) return;
     const place = `${this.#index + 1}/${this.#steps.length} ${step.what}`;
     const share = this.#share === 0 ? '' : `, ${Math.round(this.#share * 100)} %`;
-    say('setup', `${place}${share}; about ${seconds(this.leftMs())} left`);
+    const leftMs = this.leftMs();
+    const left = leftMs < NEARLY_DONE_MS ? 'nearly done' : `about ${seconds(leftMs)} left`;
+    say('setup', `${place}${share}; ${left}`);
   }
 
   /** Of all steps together. */

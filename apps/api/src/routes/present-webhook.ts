@@ -241,7 +241,7 @@ export const healthSchema = z
       .max(1)
       .nullable()
       .describe(
-        'The share of the attempts of the last 24 hours that were accepted: 0 to 1. Null: there were none.',
+        'The share of the attempts of the last 24 hours that were accepted: 0 to 1, cut after the fourth digit: it is 1 only if none failed. Null: there were none.',
       ),
     p95_ms: p95Schema,
     last_success_at: timeSchema.nullable().describe('When an attempt was last accepted. Null: never.'),
@@ -271,7 +271,13 @@ export const healthSchema = z
   .meta({ id: 'Health' });
 
 // Enough to show one failure in ten thousand.
-const RATE_DIGITS = 4;
+const RATE_STEPS = 10_000;
+// 0.57 × 10,000 is a little less than 5,700.
+const INEXACT = 1e-6;
+
+/** Cut, not rounded: it is 1 only where nothing failed. */
+const cutRate = (rate: number) => Math.floor(rate * RATE_STEPS + INEXACT) / RATE_STEPS;
+
 // It is known to within an eighth.
 const DURATION_DIGITS = 2;
 
@@ -293,7 +299,7 @@ function presentLastFailure(
 export function presentHealth(health: Health, id: EndpointId): z.infer<typeof healthSchema> {
   return {
     attempts_24h: health.attempts,
-    success_rate: health.successRate === undefined ? null : Number(health.successRate.toFixed(RATE_DIGITS)),
+    success_rate: health.successRate === undefined ? null : cutRate(health.successRate),
     p95_ms: presentP95(health.p95Ms),
     last_success_at: formatTimeOrNull(health.lastSuccessAt),
     last_failure_at: formatTimeOrNull(health.lastFailure?.at),

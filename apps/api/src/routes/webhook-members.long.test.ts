@@ -430,7 +430,7 @@ describe('health', () => {
       expect(await readHealth()).toEqual({
         ...NOTHING_YET,
         attempts_24h: 3,
-        success_rate: 0.6667,
+        success_rate: 0.6666,
         p95_ms: expect.closeTo(40, -1),
         last_success_at: new Date(now - 2_000).toISOString(),
         last_failure_at: new Date(now - 1_000).toISOString(),

@@ -34,6 +34,12 @@ export async function startSession(store: SessionStore, signIn: SignIn, frame: F
     wasNeeded = isNeeded;
   });
 
+  // A link that is opened in this tab, on this page, loads nothing.
+  window.addEventListener('hashchange', () => {
+    const next = takeCode();
+    if (next !== undefined) void open(signIn, next).then(begin);
+  });
+
   if (opening) begin(await opening);
   else if (!store.resume()) store.end();
 }

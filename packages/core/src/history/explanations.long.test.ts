@@ -1,6 +1,8 @@
+import { PauseStore } from '../accounts/redis-pause-store';
 import type { AccountId } from '../domain/account';
 import type { Endpoint } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
+import { type Pause, pauseOf } from '../domain/pause';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -9,6 +11,7 @@ import { EventStore } from '../events/redis-event-store';
 import type { MovedStore } from '../events/redis-moved';
 import { systemClock } from '../platform/clock';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { buildAct } from '../testing/build-act';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { buildVerification } from '../testing/build-verification';
@@ -44,6 +47,7 @@ function open() {
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     admissionStore: new AdmissionStore(redis.client),
     ...buildVerification(redis.client),
+    pauseStore: new PauseStore(redis.client),
     clock: systemClock,
   };
   const movedStore = fake<MovedStore>({
@@ -142,6 +146,47 @@ it('says of a held delivery why it is held, and by whom its webhook is disabled'
   const explanations = new Explanations({ ...stores, deliveries });
   const { explanations: found } = await explanations.list(accountId, eventId, { ...ALL, endpoint: got }, 1);
   expect(found).toMatchObject([{ reason: 'disabled', detail: expect.stringContaining('"operator"') }]);
+});
+
+describe('a delivery that is not delivered yet', () => {
+  async function detailOf(change: Partial<Delivery>, pause?: Pause) {
+    const { accountId, eventId, got } = await arrangeMoved();
+    const delivery = { endpointId: got, attemptCount: 0, ...change } as Delivery;
+    const deliveries = fake<Deliveries>({
+      list: async () => ({ deliveries: [delivery], nextCursor: undefined }),
+    });
+    const pauseStore = fake<PauseStore>({ find: async () => pause });
+    const explanations = new Explanations({ ...open(), deliveries, pauseStore });
+    const page = await explanations.list(accountId, eventId, { ...ALL, endpoint: got }, 1);
+    return page.explanations[0]?.detail;
+  }
+  const failed = { attemptCount: 2, lastOutcome: 'http_5xx', lastResponseStatus: 500 } as const;
+
+  it('has its last outcome and its next attempt', async () => {
+    expect(await detailOf({ ...failed, status: 'pending', nextAttemptAt: CREATED_AT })).toBe(
+      'It has a delivery, which is pending. Attempt 2 had the outcome http_5xx (HTTP 500). ' +
+        'The next attempt is due at 2023-11-14T22:13:20.000Z.',
+    );
+    expect(await detailOf({ ...failed, status: 'exhausted' })).toBe(
+      'It has a delivery, which is exhausted. Attempt 2 had the outcome http_5xx (HTTP 500).',
+    );
+    expect(await detailOf({ attemptCount: 1, lastOutcome: 'dns_error', status: 'pending' })).toMatch(
+      /Attempt 1 had the outcome dns_error\.$/,
+    );
+  });
+
+  it('has, while it is held, until when', async () => {
+    const hold = { reason: 'breaker_open', until: CREATED_AT } as const;
+    expect(await detailOf({ ...failed, status: 'held', hold })).toMatch(
+      /held: the receiver failed .*, until 2023-11-14T22:13:20.000Z at the latest\. Attempt 2 had the outcome http_5xx/,
+    );
+  });
+
+  it('says that the queue is paused', async () => {
+    const pause = pauseOf(buildAct(), undefined);
+    expect(await detailOf({ status: 'pending' }, pause)).toMatch(/has paused the queue of deliveries/);
+    expect(await detailOf({ status: 'delivered' }, pause)).not.toMatch(/paused/);
+  });
 });
 
 it('claims nothing while the history, which knows the deliveries, is away', async () => {

@@ -1,3 +1,4 @@
+import type { PauseStore } from '../accounts/redis-pause-store';
 import type { AccountId } from '../domain/account';
 import type { HoldReason } from '../domain/delivery';
 import { type Endpoint, type EndpointId, type EndpointRef, isAsleep } from '../domain/endpoint';
@@ -73,11 +74,14 @@ export interface ExplanationsParts {
   readonly history: WholeHistory;
   readonly deliveries: Deliveries;
   readonly endpointStore: EndpointStore;
+  readonly pauseStore: PauseStore;
 }
 
 interface AskedEvent {
   readonly head: EventHead;
   readonly event: StoredEvent;
+  /** Whether an operator has paused the queue of deliveries. */
+  readonly isPaused: boolean;
   /** Parsed on first demand. */
   readonly data: () => unknown;
 }
@@ -130,16 +134,18 @@ export class Explanations {
   }
 
   async #readEvent(accountId: AccountId, id: EventId): Promise<AskedEvent> {
-    const { history } = this.parts;
-    const [head, event] = await Promise.all([
+    const { history, pauseStore } = this.parts;
+    const [head, event, pause] = await Promise.all([
       history.findHead(accountId, id),
       history.findEvent(accountId, id),
+      pauseStore.find({ kind: 'queue', id: 'deliveries' }),
     ]);
     if (!head || !event) throw eventNotFound();
     let data: { readonly parsed: unknown } | undefined;
     return {
       head,
       event,
+      isPaused: pause !== undefined,
       data: () => {
         data ??= { parsed: event.body === undefined ? undefined : dataOf(event.body) };
         return data.parsed;
@@ -251,7 +257,7 @@ function explain(
 ): Explanation {
   const hasChanged = endpoint !== undefined && endpoint.updatedAt > asked.head.acceptedAt;
   const why = delivery
-    ? whyHeld(delivery, endpoint)
+    ? howSent(delivery, endpoint, asked.isPaused)
     : whyUnsent(asked, endpoint ?? subscriber, endpoint, hasChanged);
   const { reason, detail, conditions = [], isBySettings } = why;
   return {
@@ -350,9 +356,36 @@ const HELD: Readonly<Record<HoldReason, string>> = {
   batching: 'it waits for others, to go in one request',
 };
 
-function whyHeld({ status, hold }: Delivery, endpoint: Endpoint | undefined): Why {
-  if (status !== 'held' || !hold) return { detail: `It has a delivery, which is ${status}.` };
-  const by = hold.reason === 'disabled' ? endpoint?.disabledReason : undefined;
-  const disabledBy = by === undefined ? '' : ` ("disabled_reason": "${by}")`;
-  return { reason: hold.reason, detail: `Its delivery is held: ${HELD[hold.reason]}${disabledBy}.` };
+/** How its delivery stands: why it waits, the result of its last attempt, and when it is tried next. */
+function howSent(delivery: Delivery, endpoint: Endpoint | undefined, isPaused: boolean): Why {
+  const { status, hold } = delivery;
+  const attempts = [lastAttemptOf(delivery), nextAttemptOf(delivery)];
+  if (status === 'held' && hold) {
+    const by = hold.reason === 'disabled' ? endpoint?.disabledReason : undefined;
+    const disabledBy = by === undefined ? '' : ` ("disabled_reason": "${by}")`;
+    const until = hold.until === undefined ? '' : `, until ${formatTime(hold.until)} at the latest`;
+    const why = `Its delivery is held: ${HELD[hold.reason]}${disabledBy}${until}.`;
+    return { reason: hold.reason, detail: sentencesOf(why, ...attempts) };
+  }
+  const stands = `It has a delivery, which is ${status}.`;
+  if (status === 'delivered' || status === 'cancelled') return { detail: stands };
+  const pause = isPaused && status === 'pending' ? QUEUE_IS_PAUSED : '';
+  return { detail: sentencesOf(stands, pause, ...attempts) };
+}
+
+const QUEUE_IS_PAUSED =
+  'An operator has paused the queue of deliveries: nothing is sent until it is resumed.';
+
+function lastAttemptOf({ attemptCount, lastOutcome, lastResponseStatus: status }: Delivery): string {
+  if (lastOutcome === undefined) return '';
+  const response = status === undefined ? '' : ` (HTTP ${status})`;
+  return `Attempt ${attemptCount} had the outcome ${lastOutcome}${response}.`;
+}
+
+function nextAttemptOf({ nextAttemptAt }: Delivery): string {
+  return nextAttemptAt === undefined ? '' : `The next attempt is due at ${formatTime(nextAttemptAt)}.`;
+}
+
+function sentencesOf(...sentences: readonly string[]): string {
+  return sentences.filter((sentence) => sentence !== '').join(' ');
 }

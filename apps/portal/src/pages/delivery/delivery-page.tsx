@@ -77,7 +77,7 @@ function Receiver({ delivery: { webhook_id: id } }: Part) {
     <p className={styles['receiver']}>
       <code>{webhook ? `POST ${webhook.url}` : 'POST'}</code>
       {' · '}
-      <Link href={`/webhooks/${id}`}>{webhook ? nameOf(webhook) : <code>{id}</code>}</Link>
+      <Link href={`/webhooks/${id}`}>{webhook ? <bdi>{nameOf(webhook)}</bdi> : <code>{id}</code>}</Link>
     </p>
   );
 }

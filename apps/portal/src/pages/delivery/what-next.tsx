@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import type { Attempt, DeliveryWithAttempts, Hold } from '../../api/delivery-queries';
 import { useWebhook } from '../../api/webhook-queries';
 import { Time } from '../../components/time';
+import { isolated } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
 import { nameOf } from '../deliveries/webhook-names';
 import { statuses } from '../deliveries/words';
@@ -20,7 +21,7 @@ interface WhatNextProps {
 /** How a delivery is, what follows, and what its receiver's owner can do. */
 export function WhatNext({ delivery }: WhatNextProps) {
   const { data: webhook } = useWebhook(delivery.webhook_id);
-  const name = webhook ? nameOf(webhook) : t`its webhook`;
+  const name = webhook ? isolated(nameOf(webhook)) : t`its webhook`;
   const last = delivery.attempts.at(-1);
   const failure = last && last.outcome !== 'delivered' ? last : webhookFailure(delivery.hold, webhook);
   const tone = delivery.status === 'pending' && failure ? 'warning' : statuses[delivery.status][1];

@@ -8,6 +8,7 @@ import { Button } from '../../components/button';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
+import { formatTime } from '../../language/formats';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import styles from './not-sent-to.module.css';
 
@@ -57,11 +58,16 @@ export function Unsent({ rows, names }: UnsentProps) {
       {rows.map(({ webhook_id: id, webhook_uid: uid, webhook_url: url, detail }) => (
         <li key={id}>
           <Link href={`/webhooks/${id}`} className={styles['name']}>
-            {names.get(id) ?? uid ?? url ?? id}
+            <bdi>{names.get(id) ?? uid ?? url ?? id}</bdi>
           </Link>
-          <span>{detail}</span>
+          <span>{withLocalTimes(detail)}</span>
         </li>
       ))}
     </ul>
   );
 }
+
+const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
+
+/** The service writes times for programs. */
+const withLocalTimes = (detail: string) => detail.replace(TIME, (at) => formatTime(new Date(at)));

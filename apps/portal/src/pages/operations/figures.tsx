@@ -49,7 +49,7 @@ export function Figures({ operations, history, onStopped }: FiguresProps) {
         course={courseOf((reading) => reading.held)}
       />
       <Figure
-        name={t`Webhooks that keep failing`}
+        name={t`Webhooks paused after failures`}
         value={formatCount(failing)}
         href={`#${STOPPED_WEBHOOKS}`}
         onOpen={() => onStopped('breaker_open')}

@@ -110,6 +110,6 @@ function columnsOf(
       width: '88px',
       cell: ({ delivered, attempts: all }) => formatRate(delivered / all),
     },
-    { id: 'p95', header: 'p95', width: '80px', from: 'wide', cell: ({ p95_ms: ms }) => formatMs(ms) },
+    { id: 'p95', header: 'p95', width: '104px', from: 'wide', cell: ({ p95_ms: ms }) => formatMs(ms) },
   ];
 }

@@ -110,5 +110,5 @@ const DAY_MS = 86_400_000;
 function disabledText(webhook: WebhookWithHealth, at: number, now: number): string {
   const name = shortNameOf(webhook);
   const [time, date] = [formatClock(at), formatDay(at)];
-  return at - now < DAY_MS ? t`${name} is disabled at ${time}` : t`${name} is disabled on ${date}`;
+  return at - now < DAY_MS ? t`${name} will be disabled at ${time}` : t`${name} will be disabled on ${date}`;
 }

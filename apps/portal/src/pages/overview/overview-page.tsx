@@ -62,7 +62,7 @@ export function OverviewPage() {
         />
         <div className={isWhole ? styles['wide'] : undefined}>
           <ChartFigure
-            title={t`Time to the response, and lag`}
+            title={t`Time to the response, and to delivery`}
             columns={read.times}
             kind="lines"
             format={formatMs}

@@ -157,7 +157,7 @@ it.each([
   [12, 10, '▲ 20% more than before'],
   [5, 10, '▼ 50% less than before'],
   [10, 10, 'as before'],
-  [300, 10, '▲ 30 times before'],
+  [300, 10, '▲ 30 times as much as before'],
   [3, 0, undefined],
   [3, undefined, undefined],
 ])('says how %d differs from %j', (now, before, text) => {

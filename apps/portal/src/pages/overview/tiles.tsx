@@ -144,7 +144,7 @@ export function moreText(now: number, before: number | undefined): string | unde
   const change = now / before - 1;
   if (Math.abs(change) < 0.005) return t`as before`;
   const [factor, share] = [formatCount(Math.round(change + 1)), formatPercent(Math.abs(change))];
-  if (change > MOST_PERCENT) return t`▲ ${factor} times before`;
+  if (change > MOST_PERCENT) return t`▲ ${factor} times as much as before`;
   return change > 0 ? t`▲ ${share} more than before` : t`▼ ${share} less than before`;
 }
 

@@ -9,10 +9,13 @@ export function rateOf({ successes, failures }: Hour): number | null {
   return attempts === 0 ? null : successes / attempts;
 }
 
-/** Cut, not rounded: 100 % is said only where nothing failed. */
+/** Cut, not rounded: 100 % is said only where nothing failed. The API cuts its rates in the same way. */
 export function formatRate(rate: number | null): string {
-  return rate === null ? '–' : formatPercent(Math.floor(rate * 10_000) / 10_000, 2);
+  return rate === null ? '–' : formatPercent(Math.floor(rate * 10_000 + INEXACT) / 10_000, 2);
 }
+
+// 0.57 × 10,000 is a little less than 5,700.
+const INEXACT = 1e-6;
 
 // One of a hundred attempts fails at good receivers, too.
 const LEAST_RATE = 0.95;

@@ -7,6 +7,7 @@ import { visible } from '../../output/visible';
 import { PACKAGE_VERSION } from '../../version';
 import { addExample } from '../example';
 import { checkKey } from './check-key';
+import { checkOperations } from './check-operations';
 import { checkService } from './check-service';
 import type { Finding } from './finding';
 
@@ -19,7 +20,9 @@ const MARKS: Readonly<Record<Finding['state'], readonly [mark: string, colour: C
 export function addDoctor(program: Command, cli: Cli): void {
   const doctor = program
     .command('doctor')
-    .description('Find out what is wrong between this machine and the API, and say what to do.')
+    .description(
+      "Find out what is wrong between this machine and the API, and say what to do. With an operator's admin key, also: paused queues, no worker, settings that differ.",
+    )
     .action(() => examine(cli));
   addExample(doctor, 'hookferry doctor --profile ci');
 }
@@ -29,7 +32,10 @@ async function examine(cli: Cli): Promise<void> {
   const connection = await readConnection(cli);
   const service = await checkService(connection.url);
   const isServing = service.every(({ state }) => state !== 'bad');
-  const findings = isServing ? [...service, ...(await checkKey(clientOf(connection, cli)))] : service;
+  const client = clientOf(connection, cli);
+  const key = isServing ? await checkKey(client) : [];
+  const isKnown = isServing && key.every(({ state }) => state !== 'bad');
+  const findings = [...service, ...key, ...(isKnown ? await checkOperations(client) : [])];
   const isGood = findings.every(({ state }) => state !== 'bad');
   if (output.isJson)
     output.result({ is_good: isGood, url: connection.url, cli_version: PACKAGE_VERSION, findings }, '');
