@@ -112,8 +112,8 @@ export function timeSeries(metrics: DeliveryMetrics, starts: readonly number[]):
   return [
     { label: t`Response, p50`, color: 1, values: read('p50_ms') },
     { label: t`Response, p95`, color: 1, values: read('p95_ms'), isDashed: true },
-    { label: t`Lag, p50`, color: 2, values: read('lag_p50_ms') },
-    { label: t`Lag, p95`, color: 2, values: read('lag_p95_ms'), isDashed: true },
+    { label: t`Delivery, p50`, color: 2, values: read('lag_p50_ms') },
+    { label: t`Delivery, p95`, color: 2, values: read('lag_p95_ms'), isDashed: true },
   ];
 }
 
