@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import PO from 'pofile';
+import { QUICK_WIN } from '../support/samples';
 import { checkAccessibility } from './support/check-accessibility';
 import { checkWidth } from './support/check-width';
 import { usePortal } from './support/use-portal';
@@ -81,6 +82,20 @@ it.each([390, 1_440])('is written from right to left where its language is, in %
   await checkAccessibility(page);
   const box = await page.getByRole('heading', { level: 1 }).boundingBox();
   expect((box?.x ?? 0) + (box?.width ?? 0)).toBeGreaterThan(width / 2);
+});
+
+it('has values beside their names, and names of webhooks in their order, where it is written from right to left', async () => {
+  const { client } = portal();
+  const { id } = await client.register('http://127.0.0.1:4101/hook', ['*']);
+  const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const page = await portal().signIn({ path: `/deliveries/${eventId}.${id}?language=ar`, width: 1_280 });
+  await page.locator('a > bdi', { hasText: '127.0.0.1:4101/hook' }).waitFor();
+  await page.getByText('\u2068127.0.0.1:4101/hook\u2069').first().waitFor();
+  await page.locator('dl > dd').first().waitFor();
+  const edges = await page.evaluate<readonly string[]>(
+    `[...document.querySelectorAll('dl > dd')].map((value) => getComputedStyle(value).textAlign)`,
+  );
+  expect(new Set(edges)).toEqual(new Set(['right']));
 });
 
 it('is shown in a browser that names its language as its system does', async () => {
