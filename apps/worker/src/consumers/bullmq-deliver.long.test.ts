@@ -692,6 +692,40 @@ describe('the newest of a group, in place of an older one', () => {
   });
 });
 
+it('sends nothing in one request with an older delivery that is behind others with jobs of their own', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict', batch: { max_events: 5 } });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const begunAt = systemClock() - 1_000;
+  const events = [0, 1, 2].map((i) => buildEvent({ accountId, acceptedAt: begunAt + i }));
+  const deliveries = events.map(({ id: eventId, acceptedAt }) => ({
+    accountId,
+    endpointId,
+    eventId,
+    acceptedAt,
+  }));
+  for (const event of events) {
+    await eventStore.save(event)(client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+  }
+  const [first, second, third] = deliveries as [NewDelivery, NewDelivery, NewDelivery];
+  const { deliveryQueue, admissionStore } = buildAdmission({ redis, clock: systemClock });
+  await deliveryQueue.addAll([{ ...first, isInLane: true }, second, { ...third, isInLane: true }]);
+  const place = { eventId: second.eventId, acceptedAt: begunAt + 1, lane: '' };
+  await createAtomic(client)([admissionStore.joinOrder(endpointId, [place])]);
+
+  const { start, requests } = openProcess(redis);
+  start();
+  const lane = queueKeysOf('bull').lane(laneNameOf(endpointId));
+  while ((await client.exists(lane)) > 0) await immediate();
+  const sent = requests.map(({ body }) => (JSON.parse(body.toString()) as { data: { id: string }[] }).data);
+  const ids = sent.map((data) => data.map(({ id }) => id));
+  expect(ids[0]).toEqual([first.eventId]);
+  expect(ids.flat()).toEqual(events.map(({ id }) => id));
+});
+
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {
   const shards = oneShard(CLUSTER_QUEUE_PREFIX);
 

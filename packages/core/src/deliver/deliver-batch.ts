@@ -173,6 +173,7 @@ class Batch {
   readonly #keys = new Set<string>();
   /** Those that go in a second request, as one was too large. */
   readonly #second = new Set<EventId>();
+  readonly #isBesideJobs: boolean;
 
   constructor(
     private readonly parts: AttemptParts,
@@ -182,7 +183,10 @@ class Batch {
     private readonly abortSignal: AbortSignal,
     /** What becomes of each that was gathered. */
     private readonly ends = new Map<EventId, End>(),
-  ) {}
+  ) {
+    // What is gathered does not tell it everywhere.
+    this.#isBesideJobs = primary.run.lane?.isBesideJobs ?? false;
+  }
 
   async deliver(gather: () => Promise<readonly ReadyDelivery[]>): Promise<DeliverResult> {
     const { parts, admitted } = this;
@@ -220,7 +224,7 @@ class Batch {
     };
     const runs = await run.batch.gather(wanted);
     // In an order, those that went together stay at the head of their lane.
-    const load = isInOrder && run.lane?.hadBegun ? loadWhole : loadAll;
+    const load = isInOrder && run.lane?.wentTogether ? loadWhole : loadAll;
     const loaded = await load(parts, runs, this.ends, primary);
     const ready = isInOrder ? this.#withoutGap(runs, loaded) : loaded;
     // From now on it is in the batch.
@@ -279,11 +283,12 @@ class Batch {
     return all.filter((_, i) => !changed[i]);
   }
 
-  /** In an order, none goes before an older event that is still to be fanned out. */
+  /** In an order, none goes before an older event that is still to be fanned out, or an older delivery that has a job of its own. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
     const { lane } = this.primary.run;
     const last = all.at(-1);
-    if (!lane || lane.hadBegun || last === undefined || all.length < 2) return all;
+    if (!lane || lane.wentTogether || last === undefined || all.length < 2) return all;
+    if (this.#isBesideJobs) return all.slice(0, 1);
     const { accountId, id, acceptedAt } = last.event;
     const isBehind = await this.parts.oldestEvents.hasOlder({ accountId, id, acceptedAt });
     return isBehind ? all.slice(0, 1) : all;

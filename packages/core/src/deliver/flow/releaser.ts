@@ -267,7 +267,7 @@ export async function wakeUpEndpoint(
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
   const request = { most, only, wakesLines, wakeUpWasDueAt, wakeUpAgainAt, now };
-  const { released, left, missing } = await heldDeliveries.release(address, request);
+  const { released, left, missing, hasMoreLines } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
   const isRestored = await Promise.all(
@@ -276,7 +276,7 @@ export async function wakeUpEndpoint(
   // The first one may have ended in between.
   const mustLookAgain = isEndUnseen === true && released === 0 && left > 0;
   if (mustLookAgain) await admissionStore.awaitEnd(endpointId);
-  const isSoon = mustLookAgain || isRestored.includes(true);
+  const isSoon = mustLookAgain || hasMoreLines || isRestored.includes(true);
   return { left, wakeUpAgainAt: isSoon ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
 }
 
