@@ -71,6 +71,7 @@ type HeadPlace =
   | 'is next'
   | 'is alone'
   | 'loaded'
+  | 'is last'
   | 'is newest'
   | 'sending'
   | 'over'
@@ -256,15 +257,14 @@ function* headSteps(
   const lane = state.lanes[shard];
   const [event = 0] = of;
   const delivery = state.deliveries[event];
+  const isBehindEvent = state.deliveries.slice(0, event).some(({ isKnown }) => !isKnown);
   const step = (name: string, change: Partial<Worker>, from = state) =>
     ordinary(`worker ${number} ${name}`, withWorker(from, number, change));
   switch (at) {
-    case 'has head': {
-      const isBehind = state.deliveries.slice(0, event).some(({ isKnown }) => !isKnown);
+    case 'has head':
       if (lane.head === event) yield step('goes on with its head', { at: 'is next' });
-      else yield step('looks at the events', { at: isBehind ? 'later' : 'knows events' });
+      else yield step('looks at the events', { at: isBehindEvent ? 'later' : 'knows events' });
       break;
-    }
     case 'knows events': {
       const [first = event] = entriesOf(state, otherThan(shard));
       const isBehind = first < event && without !== 'an older delivery in another shard is waited for';
@@ -292,7 +292,7 @@ function* headSteps(
           yield step(`supersedes ${event}`, { at: 'over' }, superseded);
         } else if (newest !== undefined && newest !== event)
           yield step('goes to the newest', { at: 'is next', of: [newest], goesAsNewest: true });
-        else yield* waitOrGoAsNewest(without, state, number, event, shard);
+        else yield step('looks at the events', { at: isBehindEvent ? 'later' : 'is last' });
       } else if (!isOwnerOf(state, number) || headOf(state, shard) !== event)
         yield step('has no turn', { at: 'later' });
       else {
@@ -301,9 +301,11 @@ function* headSteps(
       }
       break;
     }
+    case 'is last':
+      yield* waitOrGoAsNewest(without, state, number, event, shard);
+      break;
     case 'is newest': {
-      const isBehind = state.deliveries.slice(0, event).some(({ isKnown }) => !isKnown);
-      if (isBehind || !isOwnerOf(state, number) || entriesOf(state, shard).at(-1) !== event)
+      if (!isOwnerOf(state, number) || entriesOf(state, shard).at(-1) !== event)
         yield step('has no turn', { at: 'later' });
       else {
         const begun = withLane(state, shard, { ...lane, head: event, sent: event });

@@ -670,6 +670,18 @@ describe('the newest of a group, in place of an older one', () => {
     });
   });
 
+  it('goes before older ones that have come into its lane with jobs of their own', async () => {
+    const { redis, client, older, newest, ...group } = await arrangeGroup();
+    // As they are once they have joined it.
+    const order = `${keys.order(newest.endpointId)}:${newest.line}`;
+    await client.zadd(order, older.acceptedAt, older.eventId, newest.acceptedAt, newest.eventId);
+    const { start, sentIds } = openProcess(redis);
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([newest.eventId]);
+    expect(await group.readRecord(older)).toMatchObject({ status: 'superseded' });
+  });
+
   it('leaves its place to one that came after it, once its request could not be sent', async () => {
     const { redis, older, newest, ...group } = await arrangeGroup();
     const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));

@@ -244,6 +244,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         },
         markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
         unmarkSent: () => this.#runningLanes.unmarkSent(lane, { eventId, acceptedAt: place }, sent),
+        findOutside: (entries) => this.#runningLanes.findOutside(name, entries),
         findNewest: () => this.#runningLanes.findNewest(name),
         runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data, batch),
         goTo: (entry) => {

@@ -10,6 +10,7 @@ export const BEHIND_MS = 100;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
 const SUPERSEDED_AT_ONCE = 100;
+const LOOKED_AT_ONCE = 100;
 const MOST_ROUNDS = 100;
 
 /**
@@ -50,20 +51,40 @@ async function goOrWait(
 
 // Where it can't be part of the script that takes the job. What was fanned out meanwhile is in the lane, before this one.
 async function lookForTurn(
-  { oldestEvents, admissionStore }: AttemptParts,
+  parts: AttemptParts,
   { run, event }: ReadyDelivery,
   lane: LaneRun,
   as: 'first' | 'newest',
 ): Promise<LaneRun> {
-  const { accountId, endpointId, eventId } = run;
+  const { oldestEvents, joinElsewhere } = parts;
+  const { accountId, eventId } = run;
   const { place } = lane;
-  const first = await admissionStore.firstWithJob(endpointId, lane.name);
+  const first = await firstWithJob(parts, run, lane, as);
   const isBesideJobs = first !== undefined;
   const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
   if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
   const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
-  const isFirst = !(await oldestEvents.hasOlder(asked)) && (await lane.begin(as));
-  return { ...lane, isBesideJobs, turn: isFirst ? 'first' : 'behind_event' };
+  // First the events: what they bring meanwhile is in a lane then, maybe that of another shard.
+  if (await oldestEvents.hasOlder(asked)) return { ...lane, isBesideJobs, turn: 'behind_event' };
+  if (as === 'newest' && (await joinElsewhere?.(run, lane)))
+    return { ...lane, isBesideJobs, turn: 'behind_event' };
+  return { ...lane, isBesideJobs, turn: (await lane.begin(as)) ? 'first' : 'behind_event' };
+}
+
+// What has come into the lane with a job of its own is in the order of those until it ends. The newest goes before: the others of the
+// lane end as superseded after it.
+async function firstWithJob(
+  { admissionStore }: AttemptParts,
+  { endpointId }: DeliveryRun,
+  lane: LaneRun,
+  as: 'first' | 'newest',
+): Promise<LanePlace | undefined> {
+  if (as === 'first') return (await admissionStore.listWithJobs(endpointId, lane.name, 0, 1))[0];
+  for (let from = 0; ; from += LOOKED_AT_ONCE) {
+    const some = await admissionStore.listWithJobs(endpointId, lane.name, from, LOOKED_AT_ONCE);
+    const outside = some.length > 0 ? await lane.findOutside(some) : undefined;
+    if (outside || some.length < LOOKED_AT_ONCE) return outside;
+  }
 }
 
 // Its end wakes the lane up. It may have ended unseen while the lane was being delayed, and it may have no job any more and wait for
@@ -124,7 +145,6 @@ async function takeTurnOfNewest(
   const [first] = await lane.listFirst(1);
   const leftMs = leftOfWindow(endpoint, first?.acceptedAt ?? lane.place, parts.clock());
   if (leftMs > 0) return await waitInWindow(lane, leftMs);
-  if (await parts.joinElsewhere?.(run, lane)) return { kind: 'later', delayMs: BEHIND_MS };
   return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
 }
 

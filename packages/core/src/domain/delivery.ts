@@ -213,6 +213,8 @@ export interface LaneRun {
   /** It was not sent after all. */
   unmarkSent(): Promise<void>;
   findNewest(): Promise<LanePlace | undefined>;
+  /** The first of these that is not in the lane. */
+  findOutside(entries: readonly LanePlace[]): Promise<LanePlace | undefined>;
   /** Another entry, to be read. */
   runOf(entry: LanePlace): DeliveryRun;
   /** The same job runs another entry from now on, as the newest. */

@@ -188,11 +188,18 @@ export class AdmissionStore {
     });
   }
 
-  /** The first one in the order of deliveries that have jobs of their own: of those that would be in a lane. */
-  async firstWithJob(endpointId: EndpointId, lane: LaneName): Promise<Ordered | undefined> {
+  /** Some in the order of deliveries that have jobs of their own, from a position in it: of those that would be in a lane. */
+  async listWithJobs(
+    endpointId: EndpointId,
+    lane: LaneName,
+    from: number,
+    most: number,
+  ): Promise<readonly Ordered[]> {
     const order = keys.order(endpointId) + orderOfLane(endpointId, lane);
-    const [first, place] = await this.redis.zrange(order, '0', '0', 'WITHSCORES');
-    return first === undefined ? undefined : { eventId: first as EventId, acceptedAt: Number(place) };
+    const flat = await this.redis.zrange(order, String(from), String(from + most - 1), 'WITHSCORES');
+    return flat.flatMap((eventId, i) =>
+      i % 2 === 0 ? [{ eventId: eventId as EventId, acceptedAt: Number(flat[i + 1]) }] : [],
+    );
   }
 
   /**
