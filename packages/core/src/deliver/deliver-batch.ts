@@ -110,7 +110,10 @@ async function waitForOthers(
   const { run, endpoint, begunAt, scheduledAttempt, wasDelivered } = primary;
   const wakeUpAt = begunAt + maxWaitMs;
   const isNew = scheduledAttempt === 1 && !wasDelivered;
-  if (!run.lane || !isNew || endpoint.status === 'disabled' || parts.clock() >= wakeUpAt) return undefined;
+  const now = parts.clock();
+  if (!run.lane || !isNew || endpoint.status === 'disabled') return undefined;
+  // The clock of Redis may have been set back.
+  if (now >= wakeUpAt || begunAt - now > maxWaitMs) return undefined;
   if (run.lane.size >= maxEvents) return undefined;
   const refusal = { kind: 'refused', reason: 'batching', wakeUpAt } as const;
   const delayMs = await waitUntilFull(parts, primary, run.lane, refusal, maxEvents);

@@ -165,10 +165,10 @@ async function waitInWindow(lane: LaneRun, delayMs: number): Promise<DeliverResu
   return { kind: 'later', delayMs };
 }
 
-// The clock of a producer may be ahead.
+// The clock of a producer may be ahead, or that of Redis may have been set back.
 function leftOfWindow({ coalesce }: Endpoint, since: number, now: number): number {
   const { window_ms = 0 } = coalesce ?? {};
-  return Math.min(since + window_ms - now, window_ms);
+  return since - now > window_ms ? 0 : since + window_ms - now;
 }
 
 /** End those of a lane that are before one that was sent in place of them. What is left, a later run finds. */
