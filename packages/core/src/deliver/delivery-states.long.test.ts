@@ -11,6 +11,7 @@ import { deliveryIdOf } from '../domain/delivery';
 import type { DeliveryFact, EndStatus } from '../domain/delivery-log';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -69,6 +70,7 @@ async function arrange() {
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(redis.client),
+    besideLanes: new BesideLanes(redis.client),
     ...buildVerification(redis.client),
     clock: systemClock,
   });

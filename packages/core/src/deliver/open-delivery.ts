@@ -9,6 +9,7 @@ import type { BeginSpan } from '../domain/trace';
 import type { Transport } from '../domain/transport';
 import type { NoteUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import type { DisablePolicy } from '../endpoints/disable';
 import { HealthRecorder } from '../endpoints/health/health-recorder';
 import type { HealthStore } from '../endpoints/health/redis-health-store';
@@ -26,6 +27,7 @@ import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EndedList } from '../events/redis-ended-list';
 import type { Retention } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
+import type { FormerOrder } from '../former-order/redis-former-order';
 import type { Clock } from '../platform/clock';
 import { steadyClock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
@@ -100,6 +102,9 @@ export interface SharedParts {
   /** Only with INTAKE=durable. */
   readonly configurationCopy?: { has(record: { key: string; field: string }): Promise<boolean> } | undefined;
   readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
+  /** Only with `RECORD_FORM=former`. */
+  readonly formerOrder?: FormerOrder | undefined;
   readonly openBreakers: OpenBreakers;
   readonly healthStore: HealthStore;
   /** `never`: failing endpoints are tried for ever. */
