@@ -455,7 +455,7 @@ describe('where deliveries go one at a time', () => {
     admission.releaser.start();
     const { untilReleased, entry } = await scene.holdNext(arranged);
     await admission.besideLanes.join(run.endpointId, [own, entry])(scene.redis.client);
-    await arranged.deliver();
+    expect(await arranged.deliver()).toEqual({ kind: 'done' });
     await untilReleased();
   });
 

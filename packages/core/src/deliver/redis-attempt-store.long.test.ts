@@ -132,21 +132,18 @@ describe('a recorded attempt', () => {
       ['a failure that opens the breaker', {}, FAILURES_TO_OPEN - 1],
       ['a success', { fact: success }, 0],
       ['a probe that succeeds', { fact: success, openUntil: NOW - 1 }, FAILURES_TO_OPEN],
-    ])(
-      'is recorded once, and has the same effect: %s',
-      async (_what, change, failuresBefore) => {
-        const { record, failTimes, dump, delivery } = arrange();
-        if (failuresBefore > 0) await failTimes(failuresBefore, NOW - 1_000);
-        if (change.openUntil) {
-          const open = `${failuresBefore} ${change.openUntil} ${NOW - 1_000} 0`;
-          await redis.client.set(keys.breaker(delivery.endpointId), open);
-        }
-        const effect = await record({ ...change, logLength: 0 });
-        const before = await dump();
-        expect(await record({ ...change, logLength: 0 })).toEqual(effect);
-        expect(await dump()).toEqual(before);
-      },
-    );
+    ])('is recorded once, and has the same effect: %s', async (_what, change, failuresBefore) => {
+      const { record, failTimes, dump, delivery } = arrange();
+      if (failuresBefore > 0) await failTimes(failuresBefore, NOW - 1_000);
+      if (change.openUntil) {
+        const open = `${failuresBefore} ${change.openUntil} ${NOW - 1_000} 0`;
+        await redis.client.set(keys.breaker(delivery.endpointId), open);
+      }
+      const effect = await record({ ...change, logLength: 0 });
+      const before = await dump();
+      expect(await record({ ...change, logLength: 0 })).toEqual(effect);
+      expect(await dump()).toEqual(before);
+    });
 
     it('is recorded once, though others have appended to its log since', async () => {
       const { record, fail, deliveryStore, delivery, dump } = arrange();
@@ -314,7 +311,10 @@ describe('the circuit breaker', () => {
     const opened = (await fail())?.openedUntil ?? 0;
     const now = opened + 1;
     const probe = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: true } as const;
-    expect(await admissionStore.admit(delivery.endpointId, probe, now)(redis.client)).toEqual({ kind: 'admitted', isProbe: true });
+    expect(await admissionStore.admit(delivery.endpointId, probe, now)(redis.client)).toEqual({
+      kind: 'admitted',
+      isProbe: true,
+    });
     const failedAt = now + 10_000;
     const openMs = Math.floor((failedAt - (NOW - 60_000)) / OPEN_SHARE);
     expect(await fail({ openUntil: opened, now: failedAt })).toMatchObject({

@@ -1,4 +1,10 @@
-import { type Endpoint, type EndpointAddress, type EndpointId, placeInOrder, usesLane } from '../domain/endpoint';
+import {
+  type Endpoint,
+  type EndpointAddress,
+  type EndpointId,
+  placeInOrder,
+  usesLane,
+} from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';

@@ -60,10 +60,7 @@ export class FormerOrder {
   /** What it has of an endpoint. @param lanes of groups, as they are stored. */
   static keysOf(endpointId: EndpointId, lanes: readonly string[]): readonly string[] {
     const whole = [keys.turn, keys.ready, keys.coalescing, keys.orderWaiting];
-    return [
-      ...whole.map((keyOf) => keyOf(endpointId)),
-      ...lanes.map((lane) => keys.turn(endpointId) + lane),
-    ];
+    return [...whole.map((keyOf) => keyOf(endpointId)), ...lanes.map((lane) => keys.turn(endpointId) + lane)];
   }
 
   /**
@@ -134,7 +131,8 @@ function toNotInTurn({ kind, waitUntil, isSoon, by }: LookForTurnReply): NotInTu
       return { kind, by: by as EventId };
     case 'coalescing':
       return { kind, until: waitUntil };
-    default:
+    case 'first':
+    case 'has_begun':
       return undefined;
   }
 }

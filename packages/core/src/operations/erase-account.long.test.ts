@@ -64,9 +64,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   for (const endpoint of endpoints) {
     await new EndpointStore(client, testSealer).create(endpoint);
     await client.set(keys.breaker(endpoint.id), `1 0 ${NOW} 0`);
-    await new BesideLanes(client).join(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }])(
-      client,
-    );
+    await new BesideLanes(client).join(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }])(client);
     const tally = { hours: [], lastFailure: { at: NOW }, lastSuccessAt: NOW };
     await new HealthStore(client, DAY).addAll([{ endpointId: endpoint.id, tally }], NOW);
     const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });

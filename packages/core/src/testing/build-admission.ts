@@ -71,7 +71,11 @@ export function buildAdmission({ redis, clock, signals = recordSignals(), form }
     ...buildVerification(redis, 'required'),
     atomic,
     openBreakers: new OpenBreakers(redis),
-    deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix), form === 'former' ? besideLanes : undefined),
+    deliveryQueue: new DeliveryQueue(
+      connection.redis,
+      oneShard(connection.prefix),
+      form === 'former' ? besideLanes : undefined,
+    ),
     heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),
     oldestEvents: new OldestEvents(connection.redis, oneShard(connection.prefix)),
     concurrency,

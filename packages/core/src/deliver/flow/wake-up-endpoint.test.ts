@@ -430,9 +430,7 @@ describe('with jobs that are put off', () => {
       return {
         ...arranged,
         join: async (eventId: EventId) =>
-          await besideLanes.join(endpoint.id, [{ eventId, acceptedAt: NOW - 1, line: LINE }])(
-            redis.client,
-          ),
+          await besideLanes.join(endpoint.id, [{ eventId, acceptedAt: NOW - 1, line: LINE }])(redis.client),
       };
     }
 

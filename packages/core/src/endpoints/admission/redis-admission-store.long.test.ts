@@ -96,8 +96,7 @@ describe('the rate limit', () => {
   it('counts a run that repeats another one’s attempt beside it', async () => {
     const id = uniqueEndpointId();
     const eventId = uniqueEventId();
-    for (const attemptKey of [`${eventId} 1`, `${eventId} 2`])
-      await admit(id, { ...limited, attemptKey });
+    for (const attemptKey of [`${eventId} 1`, `${eventId} 2`]) await admit(id, { ...limited, attemptKey });
     expect((await rateOf(id)).free).toBe(LIMIT - 2);
   });
 

@@ -35,11 +35,7 @@ export interface Standing {
 
 /** The keys that limit an endpoint's attempts, over all workers. They have the endpoint's hash tag. */
 export function keysOfLimits(endpointId: EndpointId): readonly string[] {
-  return [
-    keys.breaker(endpointId),
-    keys.recentAttempts(endpointId),
-    keys.rateWaiting(endpointId),
-  ];
+  return [keys.breaker(endpointId), keys.recentAttempts(endpointId), keys.rateWaiting(endpointId)];
 }
 
 /**

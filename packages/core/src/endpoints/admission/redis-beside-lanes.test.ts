@@ -2,7 +2,7 @@ import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
-import { type BesidePlace, BesideLanes } from './redis-beside-lanes';
+import { BesideLanes, type BesidePlace } from './redis-beside-lanes';
 
 const NOW = 1_700_000_000_000;
 
