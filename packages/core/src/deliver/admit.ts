@@ -3,7 +3,7 @@ import type { HoldReason, LaneRun } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
-import type { NotInTurn } from '../former-order/redis-former-order';
+import type { NotInTurn } from '../endpoints/former-order/redis-former-order';
 import type { Permit } from './flow/concurrency';
 import { DISABLED_WAKE_UP_MS, SAFETY_WAKE_UP_MS, UNVERIFIED_WAKE_UP_MS } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';

@@ -9,7 +9,6 @@ import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
-import type { FormerOrder } from '../former-order/redis-former-order';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
@@ -18,6 +17,7 @@ import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { BesideLanes } from './admission/redis-beside-lanes';
 import { hasSameWindow } from './endpoint-rules';
+import type { FormerOrder } from './former-order/redis-former-order';
 
 export interface WaitingDeliveriesParts {
   readonly besideLanes: BesideLanes;

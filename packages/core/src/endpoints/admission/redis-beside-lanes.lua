@@ -1,4 +1,4 @@
----@include ../../former-order/redis-former-order.lua
+---@include ../former-order/redis-former-order.lua
 ---@include ../../platform/redis-time.lua
 ---@include ../../queue/bullmq-lanes.lua
 ---@const ORDER_KEPT_MS ./limits

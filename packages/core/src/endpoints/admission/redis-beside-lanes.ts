@@ -1,10 +1,10 @@
 import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
-import { FormerOrder } from '../../former-order/redis-former-order';
 import { chunksOf } from '../../platform/batches';
 import type { RedisClient } from '../../platform/redis-connect';
 import type { Step } from '../../platform/redis-lua';
+import { FormerOrder } from '../former-order/redis-former-order';
 import { isBehind, joinOrder, leaveOrder, lookBesideLanes } from './redis-beside-lanes.script';
 
 /** The place of a delivery that has a job of its own. */

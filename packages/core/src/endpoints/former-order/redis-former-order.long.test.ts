@@ -1,16 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { FAILURES_TO_OPEN } from '../domain/breaker';
-import { type Endpoint, lineOf } from '../domain/endpoint';
-import type { EventId } from '../domain/event';
-import { keys } from '../domain/keys';
-import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
-import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
-import { OldestEvents } from '../queue/bullmq-oldest-events';
-import { buildEndpoint } from '../testing/build-endpoint';
-import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { uniqueEventId } from '../testing/unique-ids';
+import { FAILURES_TO_OPEN } from '../../domain/breaker';
+import { type Endpoint, lineOf } from '../../domain/endpoint';
+import type { EventId } from '../../domain/event';
+import { keys } from '../../domain/keys';
+import { oneShard } from '../../domain/queues';
+import { atomicAsOne, atomicOneByOne } from '../../platform/redis-atomic';
+import { OldestEvents } from '../../queue/bullmq-oldest-events';
+import { buildEndpoint } from '../../testing/build-endpoint';
+import { openTestRedis, type TestRedis } from '../../testing/test-redis';
+import { uniqueEventId } from '../../testing/unique-ids';
+import { AdmissionStore } from '../admission/redis-admission-store';
+import { BesideLanes } from '../admission/redis-beside-lanes';
 import { FormerOrder } from './redis-former-order';
 
 const NOW = 1_700_000_000_000;

@@ -1,4 +1,4 @@
----@include ../platform/redis-time.lua
+---@include ../../platform/redis-time.lua
 
 -- The turns of deliveries that wait for each other although each has a job: see `FormerOrder`. Their places are those beside
 -- lanes (`endpoints/admission/redis-beside-lanes.lua`): `order`, with the name of the lane behind it, and `lanes`, which says in which

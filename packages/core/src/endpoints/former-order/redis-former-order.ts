@@ -1,10 +1,10 @@
-import { type Endpoint, type EndpointId, lineOf } from '../domain/endpoint';
-import type { AcceptedEvent, EventId } from '../domain/event';
-import { keys } from '../domain/keys';
-import { type Atomic, mapReply, together } from '../platform/redis-atomic';
-import type { RedisClient } from '../platform/redis-connect';
-import type { Guard } from '../platform/redis-lua';
-import type { OldestEvents } from '../queue/bullmq-oldest-events';
+import { type Endpoint, type EndpointId, lineOf } from '../../domain/endpoint';
+import type { AcceptedEvent, EventId } from '../../domain/event';
+import { keys } from '../../domain/keys';
+import { type Atomic, mapReply, together } from '../../platform/redis-atomic';
+import type { RedisClient } from '../../platform/redis-connect';
+import type { Guard } from '../../platform/redis-lua';
+import type { OldestEvents } from '../../queue/bullmq-oldest-events';
 import {
   beginTurn,
   type LookForTurnReply,
