@@ -731,10 +731,10 @@ it('sends nothing in one request with an older delivery that is behind others wi
     await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
   }
   const [first, second, third] = deliveries as [NewDelivery, NewDelivery, NewDelivery];
-  const { deliveryQueue, admissionStore } = buildAdmission({ redis, clock: systemClock });
+  const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
   await deliveryQueue.addAll([{ ...first, isInLane: true }, second, { ...third, isInLane: true }]);
-  const place = { eventId: second.eventId, acceptedAt: begunAt + 1, lane: '' };
-  await createAtomic(client)([admissionStore.joinOrder(endpointId, [place])]);
+  const place = { eventId: second.eventId, acceptedAt: begunAt + 1 };
+  await createAtomic(client)([besideLanes.join(endpointId, [place])]);
 
   const { start, requests } = openProcess(redis);
   start();

@@ -1,5 +1,5 @@
 import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
-import { type Endpoint, findLane, laneToJoin } from '../domain/endpoint';
+import { type Endpoint, findLane, lineOfLane, placeInOrder } from '../domain/endpoint';
 import { AGAIN_AT_ONCE, type DeliverResult, DONE } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
 import { endUnsent, loadDelivery, type ReadyDelivery } from './load-delivery';
@@ -59,7 +59,7 @@ async function lookForTurn(
   const { oldestEvents, joinElsewhere } = parts;
   const { accountId, eventId } = run;
   const { place } = lane;
-  const first = await firstWithJob(parts, run, lane, as);
+  const first = await firstBeside(parts, run, lane, as);
   const isBesideJobs = first !== undefined;
   const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
   if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
@@ -71,17 +71,18 @@ async function lookForTurn(
   return { ...lane, isBesideJobs, turn: (await lane.begin(as)) ? 'first' : 'behind_event' };
 }
 
-// What has come into the lane with a job of its own is in the order of those until it ends. The newest goes before: the others of the
-// lane end as superseded after it.
-async function firstWithJob(
-  { admissionStore }: AttemptParts,
+// What has come into the lane with a job of its own keeps its place among those until it ends. The newest goes before: the others of
+// the lane end as superseded after it.
+async function firstBeside(
+  { besideLanes }: AttemptParts,
   { endpointId }: DeliveryRun,
   lane: LaneRun,
   as: 'first' | 'newest',
 ): Promise<LanePlace | undefined> {
-  if (as === 'first') return (await admissionStore.listWithJobs(endpointId, lane.name, 0, 1))[0];
+  const line = lineOfLane(endpointId, lane.name);
+  if (as === 'first') return await besideLanes.first(endpointId, line);
   for (let from = 0; ; from += LOOKED_AT_ONCE) {
-    const some = await admissionStore.listWithJobs(endpointId, lane.name, from, LOOKED_AT_ONCE);
+    const some = await besideLanes.list(endpointId, line, from, LOOKED_AT_ONCE);
     const outside = some.length > 0 ? await lane.findOutside(some) : undefined;
     if (outside || some.length < LOOKED_AT_ONCE) return outside;
   }
@@ -213,7 +214,7 @@ export async function waitAlone({ eventId }: DeliveryRun, lane: LaneRun): Promis
 
 /** Its endpoint has another order now, or none: each delivery gets a job of its own. */
 export async function leaveLane(
-  { admissionStore, eventStore, atomic }: AttemptParts,
+  { besideLanes, eventStore, atomic }: AttemptParts,
   { accountId, endpointId }: DeliveryRun,
   lane: LaneRun,
   endpoint: Endpoint,
@@ -225,10 +226,10 @@ export async function leaveLane(
         ? []
         : await Promise.all(first.map(({ eventId }) => eventStore.findHead(accountId, eventId)));
     const places = first.flatMap(({ eventId, acceptedAt }, i) => {
-      const name = laneToJoin(endpoint, { id: eventId, group: heads[i]?.group });
-      return name === undefined ? [] : [{ eventId, acceptedAt, lane: name }];
+      const place = placeInOrder(endpoint, heads[i]?.group);
+      return place ? [{ eventId, acceptedAt, ...place }] : [];
     });
-    await atomic([admissionStore.joinOrder(endpointId, places)]);
+    await atomic([besideLanes.join(endpointId, places)]);
   }
   await lane.leave(first);
   return DONE;
