@@ -31,27 +31,33 @@ export function waitPatiently(node: Redis): void {
   Object.assign(node, { setSocketTimeout: () => breakWhenSilent(connection) });
 }
 
+/* oxlint-disable no-underscore-dangle -- ioredis' name */
 /** ioredis clears the timer. A command that is sent once more after a reconnect gets no more time. */
 function failWhenOverdue(this: unknown, patienceMs: number): void {
   const command = this as TimedCommand;
-  // oxlint-disable-next-line no-underscore-dangle -- ioredis' name
-  command._commandTimeoutTimer ??= startPatience(patienceMs, () =>
-    command.reject(new Error('Command timed out')),
-  );
+  if (command._commandTimeoutTimer) return;
+  const fail = () => command.reject(new Error('Command timed out'));
+  startPatience(patienceMs, fail, (timer) => {
+    command._commandTimeoutTimer = timer;
+  });
 }
 
 /** Called by ioredis with a command, unless there is a timer. */
 function breakWhenSilent(connection: TimedConnection): void {
-  const { stream, options } = connection;
+  const { stream } = connection;
+  const { socketTimeout } = connection.options;
   const stop = () => {
     clearTimeout(connection.socketTimeoutTimer);
     connection.socketTimeoutTimer = undefined;
   };
-  connection.socketTimeoutTimer = startPatience(options.socketTimeout, () => {
+  const destroy = () => {
     stop();
     stream.destroy(
-      new Error(`Socket timeout. Expecting data, but didn't receive any in ${options.socketTimeout}ms.`),
+      new Error(`Socket timeout. Expecting data, but didn't receive any in ${socketTimeout}ms.`),
     );
+  };
+  startPatience(socketTimeout, destroy, (timer) => {
+    connection.socketTimeoutTimer = timer;
   });
   // Behind the listener that takes the replies.
   stream.once('data', () => {

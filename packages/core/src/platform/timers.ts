@@ -1,8 +1,5 @@
 import { steadyClock } from './clock';
 
-// Timers come some milliseconds late. A beat comes back for a call that it lets by: that comes with the next one, as late.
-const LATE_MS = 100;
-
 /** The result; `undefined` when the work failed or took too long. */
 export async function answerWithin<Answer>(
   patienceMs: number,
@@ -19,7 +16,10 @@ export async function answerWithin<Answer>(
 export async function settledWithin(patienceMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeIsOver = new Promise<false>((resolve) => {
-    timer = startPatience(patienceMs, () => resolve(false));
+    const keep = (next: NodeJS.Timeout) => {
+      timer = next;
+    };
+    startPatience(patienceMs, () => resolve(false), keep);
   });
   const hasEnded = work.then(
     () => true,
@@ -30,37 +30,31 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
   return isSettled;
 }
 
-const LONGEST_PART_MS = 500;
+// Timers come some milliseconds late.
+const USUALLY_LATE_MS = 20;
 
 /**
- * A timer for a wait for others: `onOver` is called when they had so much time. In parts: while this process stands still, on a
- * busy machine or in a long turn of its own, it reads no reply, and what it asked may not have left it. However long that
- * takes, it uses up one part, and another part follows it.
- *
- * @returns for `clearTimeout`.
+ * A timer for a wait for others, which `keep` gets for `clearTimeout`: `onOver` is called when they had so much time. While
+ * this process stands still, on a busy machine or in a long turn of its own, it reads no reply, and what it asked may not have
+ * left it. A timer that is late shows that: the time is given back, once, and no more than was waited for.
  */
-export function startPatience(patienceMs: number, onOver: () => void): NodeJS.Timeout {
-  let partsLeft = Math.max(Math.ceil(patienceMs / LONGEST_PART_MS), 1);
-  const partMs = patienceMs / partsLeft;
-  let isExtended = false;
-  let since = steadyClock();
-  const timer = setTimeout(() => {
-    const now = steadyClock();
-    const isLate = now - since > partMs + LATE_MS;
-    since = now;
-    partsLeft -= 1;
-    // Once: where every timer is late, this has to end nonetheless.
-    if (partsLeft === 0 && isLate && !isExtended) {
-      isExtended = true;
-      partsLeft = 1;
-    }
-    if (partsLeft > 0) timer.refresh();
-    else onOver();
-  }, partMs);
-  return timer;
+export function startPatience(
+  patienceMs: number,
+  onOver: () => void,
+  keep: (timer: NodeJS.Timeout) => void,
+): void {
+  const dueAt = steadyClock() + patienceMs;
+  const onDue = () => {
+    const lateMs = steadyClock() - dueAt;
+    if (lateMs <= USUALLY_LATE_MS) onOver();
+    else keep(setTimeout(onOver, Math.min(lateMs, patienceMs)));
+  };
+  keep(setTimeout(onDue, patienceMs));
 }
 
 const BEAT_MS = 1_000;
+// A beat comes some milliseconds late. A call that it lets by comes with the next one, as late.
+const LATE_MS = 100;
 
 /**
  * Calls that are made about every so many seconds, all parts of a process together. A wake-up costs a process that has
