@@ -1,7 +1,7 @@
 import type { Attempt } from '../domain/attempt';
 import { CLOSED } from '../domain/breaker';
 import type { DeliveryRun } from '../domain/delivery';
-import type { AttemptedFact, DeliveryFact } from '../domain/delivery-log';
+import type { AttemptedFact, DeliveryFact } from '../domain/delivery-fact';
 import { readSummary } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';

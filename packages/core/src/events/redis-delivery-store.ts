@@ -3,15 +3,17 @@ import type { Attempt, AttemptFilter } from '../domain/attempt';
 import { type BreakerState, decodeBreaker } from '../domain/breaker';
 import type { DeliveryParts } from '../domain/delivery';
 import {
-  countAttempts,
   type DeliveryFact,
-  type DeliveryState,
-  type DeliverySummary,
   encodeFactIn,
   eraseAnswers,
   type FoundAttempt,
   findAttempt,
   linesToAppend,
+} from '../domain/delivery-fact';
+import {
+  countAttempts,
+  type DeliveryState,
+  type DeliverySummary,
   NOTHING_HAPPENED,
   readLog,
   readSummary,

@@ -1,7 +1,8 @@
 import { Queue } from 'bullmq';
 import { AuditLog } from '../accounts/audit/redis-audit-log';
 import { deliveryIdOf } from '../domain/delivery';
-import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
+import type { DeliveryFact } from '../domain/delivery-fact';
+import { FULL_LOG_BYTES } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
