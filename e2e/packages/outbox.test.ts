@@ -354,7 +354,7 @@ async function untilQueued(count: number): Promise<readonly string[]> {
       ids = (await client.lrange('bull:events:wait', 0, -1)).toReversed();
       return ids.length >= count ? ids.map((id) => id.replace('acme.', '')) : undefined;
     };
-    return await until(look, () => `${ids.length} of ${count} jobs: ${ids}`);
+    return await until(look, () => `${ids.length} of ${count} jobs: ${ids.join()}`);
   });
 }
 

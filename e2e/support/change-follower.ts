@@ -34,7 +34,7 @@ export class ChangeFollower {
   }
 
   async waitFor(isWished: (change: StreamedChange) => boolean): Promise<StreamedChange> {
-    const seen = () => `nothing by ${isWished}; the last: ${JSON.stringify(this.changes.slice(-3))}`;
+    const seen = () => `nothing by ${String(isWished)}; the last: ${JSON.stringify(this.changes.slice(-3))}`;
     return await until(async () => this.changes.find(isWished), seen);
   }
 

@@ -47,7 +47,10 @@ export class ManagedProcess {
           throw new Error(`The process ended with ${code} before the line came. ${why}`);
         }),
       ]);
-      await inTime(next, () => `no line by ${isWished}; the last: ${JSON.stringify(this.log.slice(-3))}`);
+      await inTime(
+        next,
+        () => `no line by ${String(isWished)}; the last: ${JSON.stringify(this.log.slice(-3))}`,
+      );
     }
   }
 

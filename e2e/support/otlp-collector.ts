@@ -67,7 +67,10 @@ export class OtlpCollector {
       const wished = this.spans.filter(isWished);
       return wished.length >= count ? wished : undefined;
     };
-    return await until(look, () => `not ${count} by ${isWished} among ${this.spans.map(({ name }) => name)}`);
+    return await until(
+      look,
+      () => `not ${count} by ${String(isWished)} among ${this.spans.map(({ name }) => name).join()}`,
+    );
   }
 
   async stop(): Promise<void> {

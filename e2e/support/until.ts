@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 20;
  */
 export async function until<T>(
   look: () => Promise<T | undefined>,
-  seen = () => `nothing by ${look}`,
+  seen = () => `nothing by ${String(look)}`,
 ): Promise<T> {
   for (;;) {
     const found = await inTime(look(), seen);

@@ -14,7 +14,7 @@ beforeEach(() => {
   const { setTimeout: start } = globalThis;
   const startOthers = (call: () => void, ms?: number, ...args: []) =>
     ms === LONGEST_TURN_MS ? start(() => {}, 0) : start(call, ms, ...args);
-  jest.spyOn(globalThis, 'setTimeout').mockImplementation(startOthers as typeof setTimeout);
+  jest.spyOn(globalThis, 'setTimeout').mockImplementation(startOthers);
 });
 afterEach(() => jest.restoreAllMocks());
 

@@ -81,7 +81,10 @@ export class ListenProgram {
     while (!isSo()) {
       if (this.#child.exitCode !== null)
         throw new Error(`It ended with ${this.#child.exitCode}: ${this.#stderr}`);
-      await inTime(once(this.#changes, 'change'), () => `no ${isSo}; it wrote ${this.#stderr.slice(-500)}`);
+      await inTime(
+        once(this.#changes, 'change'),
+        () => `no ${String(isSo)}; it wrote ${this.#stderr.slice(-500)}`,
+      );
     }
   }
 }

@@ -23,7 +23,7 @@ export function recordSignals(): SignalRecord {
 
   async function untilThere(count: number, name: Signal['name']): Promise<void> {
     const seen = () =>
-      `${named(name).length} of ${count} ${name}, among ${signals.map((signal) => signal.name)}`;
+      `${named(name).length} of ${count} ${name}, among ${signals.map((signal) => signal.name).join()}`;
     while (named(name).length < count) await inTime(once(announced, name), seen);
   }
 
