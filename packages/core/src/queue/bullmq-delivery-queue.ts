@@ -4,9 +4,12 @@ import {
   batchJobIdOf,
   type DeliveryParts,
   type DeliveryRequested,
+  type DeliveryRun,
   deliveryIdOf,
+  encodePlace,
   isBefore,
   type LanePlace,
+  type LaneRun,
   laneJobIdOf,
   type NewDelivery,
   triggers,
@@ -134,11 +137,10 @@ export class DeliveryQueue {
   async moveEntriesHome(
     { accountId, endpointId, lane }: EndpointAddress & { readonly lane: LaneName },
     entries: readonly LanePlace[],
-    head: Pick<TakenHead, 'eventId' | 'hadBegun' | 'isInBatches' | 'sent'>,
+    head: Pick<TakenHead, 'eventId' | 'hadBegun' | 'isInBatches' | 'sent' | 'members'>,
   ): Promise<readonly EventId[]> {
-    const { hadBegun, isInBatches, sent } = head;
+    const { hadBegun, isInBatches, sent, members } = head;
     const homeShard = this.#shards.in(this.shards.homeShardOf(endpointId));
-    if ((await this.redis.exists(homeShard.keys.lock(laneJobIdOf(lane)))) > 0) return [];
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
       accountId,
       lane,
@@ -147,7 +149,8 @@ export class DeliveryQueue {
       request,
       isInBatches,
     }));
-    await addEntries(homeShard, added, { head: hadBegun ? head.eventId : undefined, sent })(this.redis);
+    const turn = hadBegun ? { head: head.eventId, members } : {};
+    if (!(await addEntries(homeShard, added, { ...turn, sent, only: 'if_idle' })(this.redis))) return [];
     const requested = entries.filter(({ request }) => request !== undefined);
     await Promise.all(
       requested.map(({ eventId }) => this.#putBackFailedIn(homeShard, { endpointId, eventId })),
@@ -156,6 +159,24 @@ export class DeliveryQueue {
       entries.map(({ eventId }) => this.#staysIn(homeShard, { endpointId, eventId })),
     );
     return entries.filter((_entry, i) => stay[i]).map(({ eventId }) => eventId);
+  }
+
+  /**
+   * Make a delivery an entry of its lane in each of these shards that has that. So the lane stays there, and what was sent last with it.
+   *
+   * @returns whether there are any.
+   */
+  async joinLaneIn(
+    shards: readonly QueueShard[],
+    { accountId, eventId, request }: DeliveryRun,
+    { name: lane, place: acceptedAt }: Pick<LaneRun, 'name' | 'place'>,
+  ): Promise<boolean> {
+    const stored = request && JSON.stringify(encodeRequest(request));
+    const entry = { accountId, lane, eventId, acceptedAt, request: stored };
+    const joined = this.#shards
+      .inEach(shards)
+      .map((shard) => addEntries(shard, [entry], { only: 'if_there' })(this.redis));
+    return (await Promise.all(joined)).includes(true);
   }
 
   /** Whether a lane begins with an older delivery in one of these shards. */
@@ -294,7 +315,7 @@ export class DeliveryQueue {
 
   #stepToAdd(deliveries: readonly DeliveryToAdd[]): Step<void> {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
-    const steps = groups.flatMap(([prefix, some]) => {
+    const steps = groups.flatMap<Step>(([prefix, some]) => {
       const shard = this.#shards.in(prefix);
       const inLanes = this.hasLanes ? some.filter(goesIntoLane) : [];
       if (inLanes.length === 0) return [addJobs(shard, some)];
@@ -526,16 +547,22 @@ function toEntry({ endpointId, line, acceptedAt = 0, data, ...delivery }: Delive
   return { accountId, lane: laneNameOf(endpointId, line), eventId, acceptedAt, isNew, isInBatches, request };
 }
 
-/**
- * Put deliveries into lanes. What has a job stays as it is.
- *
- * @param from the lane that all of them come from, if they move.
- */
+interface LaneToAddTo {
+  /** What had its turn, and went together with that, where all of the entries come from. */
+  readonly head?: EventId | undefined;
+  readonly members?: string | undefined;
+  /** What was sent last there. */
+  readonly sent?: LanePlace | undefined;
+  /** Nothing is added to a lane that has no entries, or that a worker has. */
+  readonly only?: 'if_there' | 'if_idle' | 'always';
+}
+
+/** Put deliveries into lanes. What has a job stays as it is. Gives whether it could. */
 function addEntries(
   { keys, shard, order }: Shard,
   entries: readonly EntryToAdd[],
-  from: { readonly head?: EventId | undefined; readonly sent?: LanePlace | undefined } = {},
-): Step<number> {
+  { head, members, sent, only = 'always' }: LaneToAddTo = {},
+): Step<boolean> {
   return addToLanes({
     jobs: keys,
     shard,
@@ -549,8 +576,10 @@ function addEntries(
     areNew: entries.map(({ isNew = false }) => isNew),
     requests: entries.map(({ request }) => request),
     areInBatches: entries.map(({ isInBatches = false }) => isInBatches),
-    head: from.head,
-    sent: from.sent && `${from.sent.acceptedAt} ${from.sent.eventId}`,
+    head,
+    members,
+    sent: sent && encodePlace(sent),
+    only,
   });
 }
 

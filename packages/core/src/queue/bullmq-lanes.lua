@@ -160,15 +160,16 @@ local function is_after(sent, other)
   return event > other_event
 end
 
---- A lane goes on as it did where its entries come from: with what was sent last in place of older ones, and with the one whose turn had
+--- A lane goes on as it did where its entries come from: with what was sent last in place of older ones, and with those whose turn had
 --- begun, unless it has its own.
-local function take_over_turn(lane, base, head, sent)
+local function take_over_turn(lane, base, head, members, sent)
   local key = base .. lane_job(lane.name)
-  if redis.call('EXISTS', key) == 0 then return end
+  if lane.is_left_out or not (head or sent) or redis.call('EXISTS', key) == 0 then return end
   local known = sent and redis.call('HGET', key, 'sent')
   if sent and (not known or is_after(sent, known)) then redis.call('HSET', key, 'sent', sent) end
-  if not head or redis.call('EXISTS', key .. ':lock') == 1 or not redis.call('ZSCORE', lane.key, head) then return end
-  redis.call('HSETNX', key, 'head', head)
+  if not head or not redis.call('ZSCORE', lane.key, head) then return end
+  if redis.call('HSETNX', key, 'head', head) == 0 or not members then return end
+  redis.call('HSET', key, jobFields.members, members)
 end
 
 --- Adds deliveries to the lanes of their endpoints. One that has a job of its own, or is there or in a batch, stays as it is.
@@ -196,8 +197,10 @@ end
 ---@param requests text?[]         for which it is to be sent, if it is for one
 ---@param are_in_batches boolean[] of a lane whose deliveries need not wait for each other
 ---@param head EventId?            whose turn had begun in the lane that all of them come from
+---@param members text?            those that went together with it
 ---@param sent text?               what had been sent there last in place of older ones: its place and event
----@return integer                 how many were added
+---@param only 'if_there'|'if_idle'|'always'  to lanes that have entries, or to those that no worker has
+---@return boolean                 whether all are so
 function add_to_lanes(
   delayed,
   job_events,
@@ -221,7 +224,9 @@ function add_to_lanes(
   requests,
   are_in_batches,
   head,
-  sent
+  members,
+  sent,
+  only
 )
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, job_events
@@ -245,22 +250,24 @@ function add_to_lanes(
     if not lane then
       lane = open_lane(base, tag, accounts[i], name)
       lane.is_in_batches = lane.is_in_batches or not lane.has_job and are_in_batches[i]
+      if only == 'if_there' then lane.is_left_out = redis.call('EXISTS', lane.key) == 0 end
+      if only == 'if_idle' then lane.is_left_out = redis.call('EXISTS', base .. lane_job(name) .. ':lock') == 1 end
       lane_at[name], lanes[#lanes + 1] = lane, lane
     end
-    if not is_there(i) then
+    if not lane.is_left_out and not is_there(i) then
       local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i]) or accepted_at[i]
       enter(lane, tag, event, place, requests[i])
     end
   end
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  local added = 0
+  local are_all_so = true
   for _, lane in ipairs(lanes) do
     see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
-    added = added + lane.added
-    take_over_turn(lane, base, head, sent)
+    take_over_turn(lane, base, head, members, sent)
+    are_all_so = are_all_so and not lane.is_left_out
   end
   finish()
-  return added
+  return are_all_so
 end
 
 --- These entries leave their lane. Gives how many were in it.
