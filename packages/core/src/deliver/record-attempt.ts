@@ -143,7 +143,8 @@ export async function recordOrAddLate(
     return await recordOrAddLate(parts, input, fact, length);
   }
   // Its job may be delayed for a retry. Until it has found that the delivery has ended, nobody can send that again.
-  if (state.isOpen && nextAttemptAt === undefined) await parts.deliveryQueue.promote(run);
+  if (state.isOpen && nextAttemptAt === undefined)
+    await parts.deliveryQueue.promote(run.endpointId, [run.eventId]);
   return { ...NO_EFFECT, nextAttemptAt };
 }
 
