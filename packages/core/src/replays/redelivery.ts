@@ -130,7 +130,7 @@ export class Redelivery {
       trigger: 'manual',
       requestId,
     } as const;
-    // First: what waits for it must not go before it. A place that is left without a job is removed when the lanes are looked at.
+    // What waits for it must not go before it. A place that is left without a job is removed when the lanes are looked at.
     const place = endpoint && !request.isInLane ? placeInOrder(endpoint, head.group) : undefined;
     if (place) await atomic([besideLanes.join(endpointId, [{ eventId, acceptedAt, ...place }])]);
     // First: from the next step on a worker may send it.
