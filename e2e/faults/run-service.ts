@@ -158,7 +158,8 @@ async function actAndCheck(
   for (const check of checks) findings.push(...(await check()));
   const depths = await drain({
     ...patience,
-    countOwed: () => findOwed(acknowledged.values(), receivers.accepted, specs).length,
+    countOwed: () =>
+      findOwed({ acknowledged, published: publisher.published }, receivers.accepted, specs).length,
     countRequests: () => receivers.requests.length,
     readDepths: () => observer.read(),
     findOpenBreakers: () => findOpenBreakers(service.client, registered),
