@@ -85,10 +85,10 @@ function checkLimits(
   const cap = IN_FLIGHT_OF_A_WORKER * mostWorkers;
   const { ordering } = options ?? {};
   return [
-    ...(ordering === undefined ? checkInFlight(ledger, name, cap) : []),
+    ...(ordering === 'group'
+      ? groupsOf(ledger).flatMap((group) => checkInFlight(group, name, 1))
+      : checkInFlight(ledger, name, ordering === 'strict' ? 1 : cap)),
     ...(typeof options?.rate_limit === 'number' ? checkRate(ledger, name, options.rate_limit) : []),
-    ...(ordering === 'strict' ? checkInFlight(ledger, name, 1) : []),
-    ...(ordering === 'group' ? groupsOf(ledger).flatMap((group) => checkInFlight(group, name, 1)) : []),
     ...(ordering === 'strict' || ordering === 'group' ? checkOrder(ledger, name, ordering, losses) : []),
   ];
 }

@@ -155,7 +155,7 @@ async function tokenSlow(scene: FaultScene): Promise<Strike> {
       await account.publish(id);
       await wait(random.between(0, 500));
     }
-    // Until all are on record: what the next fault hits may be sent again.
+    // What has not ended when the next fault hits it may be sent again.
     await account.untilEnded();
   });
   scene.checkLater(async () => {
