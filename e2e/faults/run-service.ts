@@ -183,6 +183,7 @@ async function actAndCheck(
     ),
   );
   if (redisMayLose === undefined) {
+    findings.push(...toFindings('keys of an order left', await observer.findLeftKeys()));
     findings.push(...(await checkWholeRecord(service.client, registered, recorded)));
   }
   const { published } = publisher;
