@@ -93,7 +93,7 @@ export function addDeleteAccount(accounts: Command, { output, withContext }: Cli
           withAdvice(
             'not_found',
             advice,
-            context.erasure.account(
+            context.accountErasure.begin(
               id,
               context.actOf('accounts delete', 'account.erase', { accountId: DEFAULT_ACCOUNT, targetId: id }),
             ),
@@ -175,7 +175,7 @@ async function untilErased(context: AdminContext, id: AccountId, output: Output)
 /** In words; `undefined` once the account is gone. */
 async function readLeft(context: AdminContext, id: AccountId): Promise<string | undefined> {
   try {
-    const remains = await context.erasure.remains(await context.accounts.read(id));
+    const remains = await context.accountErasure.remains(await context.accounts.read(id));
     if (!remains) return undefined;
     if (remains.endpoints + remains.events > 0) {
       return `Left: ${remains.endpoints} webhooks, ${remains.events} events.`;

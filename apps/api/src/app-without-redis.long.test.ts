@@ -23,8 +23,9 @@ import { createApp } from './app';
 import { capabilities } from './capabilities';
 import { readApiConfig } from './config';
 import { openContext } from './context';
+import { type Belongings, saveBelongings, unknownIds } from './testing/belongings';
 import { readProblem } from './testing/read-problem';
-import { type Belongings, pathTo, routeCases, saveBelongings, unknownIds } from './testing/route-cases';
+import { pathTo, routeCases } from './testing/route-cases';
 import { startApi, startTestApi, untilReady } from './testing/start-test-api';
 
 // Two seconds is what a client has to wait at most; the rest is for a busy machine.

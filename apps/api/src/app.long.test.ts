@@ -17,15 +17,10 @@ import { answerProblems } from './http/problem';
 import type { Route } from './http/route';
 import { routes as allRoutes } from './routes/index';
 import { beginTestRequest } from './testing/begin-test-request';
+import { type Belongings, saveBelongings, unknownIds } from './testing/belongings';
 import { EveryRoute, named, type Sending } from './testing/every-route';
 import { readProblem } from './testing/read-problem';
-import {
-  type Belongings,
-  type RouteCase,
-  routeCases,
-  saveBelongings,
-  unknownIds,
-} from './testing/route-cases';
+import { type RouteCase, routeCases } from './testing/route-cases';
 import { startTestApi, type TestApi } from './testing/start-test-api';
 
 describe('app', () => {

@@ -11,8 +11,9 @@ import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import * as fc from 'fast-check';
 import { type Api, composeApi } from './compose';
 import { readApiConfig } from './config';
+import { saveBelongings, unknownIds } from './testing/belongings';
 import { readProblem } from './testing/read-problem';
-import { pathTo, routeCases, saveBelongings, unknownIds } from './testing/route-cases';
+import { pathTo, routeCases } from './testing/route-cases';
 import { untilReady } from './testing/start-test-api';
 
 // FUZZ_REQUESTS=10000 FUZZ_SEED=… for more of them, or for the ones that failed.

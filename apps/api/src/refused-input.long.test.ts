@@ -1,9 +1,10 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import request, { type Test } from 'supertest';
 import { routes as allRoutes } from './routes/index';
+import { sameIds } from './testing/belongings';
 import { EveryRoute, named, type Sending } from './testing/every-route';
 import { readProblem } from './testing/read-problem';
-import { type RouteCase, routeCases, sameIds } from './testing/route-cases';
+import { type RouteCase, routeCases } from './testing/route-cases';
 import { MAX_EVENT_BYTES } from './testing/start-test-api';
 
 let every: EveryRoute;

@@ -110,7 +110,7 @@ export async function composeWorker(
   const stepwise = { ...stores, lockDurationMs };
   const consumers = [
     openReplayWorker(stepwise, core.replays, shards.first),
-    openErasureWorker(stepwise, core.erasure, shards.first),
+    openErasureWorker(stepwise, core.accountErasure, shards.first),
   ];
   const resharding = new Resharding(base);
 

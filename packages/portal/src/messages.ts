@@ -28,3 +28,13 @@ export type PageMessage =
       /** The part of the frame that its viewer sees, in CSS pixels from the top of the frame. */
       readonly visible?: { readonly top: number; readonly height: number };
     };
+
+/** The `detail` of each event. */
+export interface HookferryPortalEvents {
+  /** The first page is shown. `path` is within the portal, such as `/webhooks`. */
+  readonly ready: { readonly path: string };
+  readonly navigated: { readonly path: string };
+  readonly created: { readonly kind: CreatedKind; readonly id: string };
+  /** `code` is of the API, of `PortalError`, or `page_broken`. */
+  readonly failed: { readonly code: string; readonly detail: string };
+}

@@ -1,3 +1,4 @@
+import { entryOf } from '@hookferry/core/accounts/audit/redis-recorded-change';
 import { DEFAULT_ACCOUNT, type Principal } from '@hookferry/core/domain/account';
 import { type Act, AUDIT_ID_PREFIX, type AuditActor } from '@hookferry/core/domain/audit';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
@@ -17,13 +18,19 @@ export function actOf(
   const action = actionOf(route);
   if (action === undefined) return undefined;
   const { clientAddress: address } = state;
+  const principal = principalOf(state);
   const id = newId(AUDIT_ID_PREFIX);
   const who = {
-    actor: actorOf(state.apiKey),
-    ...(state.apiKey === undefined ? {} : { actorAccountId: state.apiKey.accountId }),
+    actor: actorOf(principal),
+    ...(principal && { actorAccountId: principal.ownAccountId ?? principal.accountId }),
     ...(address === undefined ? {} : { address }),
   };
   return { id, at: clock(), action, ...who, ...state.requestIds(newId), bounds, onRecorded };
+}
+
+/** Also that of a request that failed at scope or account. */
+function principalOf({ apiKey, spender }: RequestState): Principal | undefined {
+  return apiKey ?? spender;
 }
 
 function actorOf(principal: Principal | undefined): AuditActor {
@@ -50,23 +57,9 @@ export function noteRefusal(
   if (act === undefined || !(error instanceof AppError)) return;
   const { code } = error;
   if (statusOf(code) >= 500 || NO_REFUSALS.includes(code)) return;
-  const { bounds: _bounds, onRecorded: _onRecorded, actorAccountId: _actorAccountId, ...facts } = act;
-  // The actor of a request that failed at scope or account is known.
-  const known = state.apiKey ?? state.spender;
-  const accountId = known && (route.operatorOnly ? DEFAULT_ACCOUNT : known.accountId);
+  const principal = principalOf(state);
+  const accountId = principal && (route.operatorOnly ? DEFAULT_ACCOUNT : principal.accountId);
   const target = request.params.id ?? request.params.name;
-  core.refusals.note({
-    ...facts,
-    actor: actorOf(accountId === known?.accountId ? known : unnamed(known)),
-    code,
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(typeof target === 'string' ? { targetId: target.slice(0, MAX_TARGET_LENGTH) } : {}),
-  });
-}
-
-/** For the log of another account: there a name would outlive the erasure of its own. */
-function unnamed(principal: Principal | undefined): Principal | undefined {
-  if (principal === undefined) return undefined;
-  const { name: _name, label: _label, ...rest } = principal;
-  return rest;
+  const targetId = typeof target === 'string' ? target.slice(0, MAX_TARGET_LENGTH) : undefined;
+  core.refusals.note({ ...entryOf({ act, accountId, targetId }), code });
 }

@@ -14,9 +14,10 @@ import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import { readWaitingIds } from '@hookferry/core/testing/waiting-jobs';
 import * as fc from 'fast-check';
 import request, { type Response } from 'supertest';
+import { saveBelongings } from '../testing/belongings';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';
-import { pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
+import { pathTo, type RouteCase, routeCases } from '../testing/route-cases';
 import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';
 import { openAnswer, sealAnswer } from './idempotency';
 

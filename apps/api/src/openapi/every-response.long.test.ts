@@ -15,7 +15,8 @@ import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import request, { type Response, type Test } from 'supertest';
 import { routes } from '../routes/index';
 import { readExample, shapeOf } from '../testing/answer-example';
-import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
+import { type Belongings, saveBelongings } from '../testing/belongings';
+import { pathTo, type RouteCase, routeCases } from '../testing/route-cases';
 import { startApi, startTestApi, type TestApi } from '../testing/start-test-api';
 import { answerExamples, Components, describeRoute } from './operation';
 

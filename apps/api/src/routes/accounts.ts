@@ -144,7 +144,7 @@ export const readAccount = defineRoute({
   },
   async handle({ params, query }, core) {
     const account = await core.accounts.read(params.id);
-    const shown = presentAccount({ ...account, remains: await core.erasure.remains(account) });
+    const shown = presentAccount({ ...account, remains: await core.accountErasure.remains(account) });
     if (query.include !== 'usage') return { status: 200, body: shown };
     const [usage] = await core.operations.readUsages([account.id]);
     return { status: 200, body: { ...shown, usage: usage && presentUsage(usage) } };
@@ -266,7 +266,7 @@ export const eraseAccount = defineRoute({
   },
   problems: ['conflict'],
   async handle({ params, act }, core) {
-    const account = await core.erasure.account(params.id, act);
+    const account = await core.accountErasure.begin(params.id, act);
     return { status: 202, body: presentAccount(account) };
   },
 });

@@ -2,7 +2,8 @@ import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account'
 import { createClosables } from '@hookferry/core/testing/closables';
 import request, { type Test } from 'supertest';
 import { actionOf, type Route } from '../http/route';
-import { pathTo, type RouteCase, routeCases, saveBelongings, unknownIds } from '../testing/route-cases';
+import { saveBelongings, unknownIds } from '../testing/belongings';
+import { pathTo, type RouteCase, routeCases } from '../testing/route-cases';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 import { routes } from './index';
 
@@ -306,8 +307,18 @@ describe('GET /v1/audit-log', () => {
     const unnamed = { type: 'api_key', id: operatorKey.slice(4, 20) };
     const named = { type: 'api_key', id: body.id, name: 'backend' };
     expect((await entries()).map(({ actor }) => actor)).toEqual([unnamed, named, unnamed]);
+    const ownName = { ...unnamed, name: expect.any(String) };
     await call('post', '/v1/webhooks', operatorKey).send(WEBHOOK);
-    expect((await entries('', operatorKey))[0]?.actor).toEqual({ ...unnamed, name: expect.any(String) });
+    expect((await entries('', operatorKey))[0]?.actor).toEqual(ownName);
+    // The log of what only operators may do is their own, whichever account the request names.
+    await asOperator(`/v1/accounts/${accountId}/pause`).send({});
+    await asOperator(`/v1/accounts/${accountId}/resume`).send({});
+    const asked = await entries(`?action=account.*&target=${accountId}`, operatorKey);
+    expect(asked.map(({ actor }) => actor)).toEqual([ownName, ownName]);
+    const refused = await entriesOfRefusal((requestId) =>
+      asOperator('/v1/webhooks').set('x-request-id', requestId).send({}),
+    );
+    expect(refused.map(({ actor }) => actor)).toEqual([unnamed]);
   });
 
   it('is read by pages, filtered by actor, action, target and time', async () => {

@@ -8,7 +8,7 @@ import {
   deliveryIdOf,
   parseDeliveryId,
 } from '@hookferry/core/domain/delivery';
-import type { DeliveryFact } from '@hookferry/core/domain/delivery-log';
+import type { DeliveryFact } from '@hookferry/core/domain/delivery-fact';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';

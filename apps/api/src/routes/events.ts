@@ -293,7 +293,7 @@ export const erasePayload = defineRoute({
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params, act }, core) {
-    await core.erasure.payload(apiKey.accountId, params.id, act);
+    await core.payloadErasure.erase(apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });

@@ -9,14 +9,9 @@ import { newestSecret } from '@hookferry/core/domain/endpoint';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
+import { type Belongings, saveBelongings, unknownIds } from '../testing/belongings';
 import { callApi, callRoute, signIn } from '../testing/call-route';
-import {
-  type Belongings,
-  type RouteCase,
-  routeCases,
-  saveBelongings,
-  unknownIds,
-} from '../testing/route-cases';
+import { type RouteCase, routeCases } from '../testing/route-cases';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 import { routes } from './index';
 

@@ -4,9 +4,10 @@ import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
 import { createClosables } from '@hookferry/core/testing/closables';
 import request from 'supertest';
+import { saveBelongings } from '../testing/belongings';
 import { callApi, callRoute, signIn as signInTo } from '../testing/call-route';
 import { readProblem } from '../testing/read-problem';
-import { type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
+import { type RouteCase, routeCases } from '../testing/route-cases';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 
 let api: TestApi;

@@ -3,9 +3,10 @@ import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account'
 import { type BoundsCase, readBoundsCorpus } from '@hookferry/core/testing/bounds-corpus';
 import request, { type Test } from 'supertest';
 import { z } from 'zod';
+import { type Belongings, saveBelongings } from '../testing/belongings';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';
-import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
+import { pathTo, type RouteCase, routeCases } from '../testing/route-cases';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 import { routes } from './index';
 

@@ -1,5 +1,6 @@
 import request, { type Test } from 'supertest';
-import { type Belongings, pathTo, type RouteCase } from './route-cases';
+import { type Belongings } from './belongings';
+import { pathTo, type RouteCase } from './route-cases';
 import type { TestApi } from './start-test-api';
 
 type At = Pick<TestApi, 'url'>;

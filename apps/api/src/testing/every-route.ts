@@ -1,6 +1,7 @@
 import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import request, { type Test } from 'supertest';
-import { type Belongings, pathTo, type RouteCase, saveBelongings } from './route-cases';
+import { type Belongings, saveBelongings } from './belongings';
+import { pathTo, type RouteCase } from './route-cases';
 import { startTestApi, type TestApi } from './start-test-api';
 
 /** Who sends requests, and what there is to name in them. */

@@ -36,6 +36,8 @@ import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
+import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
+import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { Redelivery, type RedeliveryParts } from '@hookferry/core/replays/redelivery';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
@@ -579,54 +581,114 @@ describe('the newest of a group, in place of an older one', () => {
     const { accountId, id: endpointId } = endpoint;
     const group = 'a';
     const line = lineOf(endpoint, group);
-    const acceptedAt = systemClock() - 1_000;
-    const older = buildEvent({ accountId, group, acceptedAt });
-    const newest = buildEvent({ accountId, group, acceptedAt: acceptedAt + 1 });
-    const entries = [older, newest].map((event) => {
-      const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt };
-      return { ...entry, isInLane: true, line };
-    });
-    for (const event of [older, newest]) {
-      await eventStore.save(event)(client);
-      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
-    }
     const redis = connect(url);
-    await new DeliveryQueue(redis, oneShard('bull')).addAll(entries);
-    const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
+    const name = laneNameOf(endpointId, line);
+    const lane = queueKeysOf('bull').lane(name);
+    const begunAt = systemClock() - 1_000;
+    const build = (i: number) => buildEvent({ accountId, group, acceptedAt: begunAt + i });
+    async function add(event: ReturnType<typeof build>) {
+      const { id: eventId, acceptedAt } = event;
+      const entry = { accountId, endpointId, eventId, acceptedAt, isInLane: true, line };
+      await eventStore.save(event)(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], acceptedAt))(client);
+      await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+      return entry;
+    }
     return {
       ...arranged,
-      ...{ redis, endpointId, acceptedAt, newest },
+      ...{ redis, name, build, add },
+      older: await add(build(0)),
+      newest: await add(build(1)),
       isLaneEmpty: async () => (await client.exists(lane)) === 0,
-      readOlder: () => arranged.readRecord({ accountId, endpointId, eventId: older.id }),
+      async noteSuccessOf({ eventId }: NewDelivery) {
+        const fact = {
+          kind: 'attempted',
+          attempt: buildAcceptedAttempt(),
+          nextAttemptAt: undefined,
+        } as const;
+        await deliveryStore.append({ endpointId, eventId }, fact);
+      },
     };
   }
 
   it('is sent also if it was tried before and has lost its turn', async () => {
-    const { redis, deliveryStore, endpointId, newest, acceptedAt, ...group } = await arrangeGroup();
-    const fact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: acceptedAt } as const;
-    await deliveryStore.append({ endpointId, eventId: newest.id }, fact);
+    const { redis, deliveryStore, older, newest, ...group } = await arrangeGroup();
+    const nextAttemptAt = newest.acceptedAt;
+    const fact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt } as const;
+    await deliveryStore.append(newest, fact);
     const { start, sentIds } = openProcess(redis);
     start();
     while (!(await group.isLaneEmpty())) await immediate();
-    expect(sentIds()).toEqual([newest.id]);
-    expect(await group.readOlder()).toMatchObject({ status: 'superseded' });
+    expect(sentIds()).toEqual([newest.eventId]);
+    expect(await group.readRecord(older)).toMatchObject({ status: 'superseded' });
   });
 
   it('waits while a worker has it in another shard', async () => {
-    const { redis, client, endpointId, newest, ...group } = await arrangeGroup();
+    const { redis, client, newest, ...group } = await arrangeGroup();
     const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
     const layout = { ...oneShard('bull'), isStable: false };
     const { start, sentIds } = openProcess(redis, {
       change: { placement: new DeliveryPlacement(redis, layout, deliveryQueue) },
     });
-    await client.set(keys.sending(endpointId, newest.id), 'other');
+    await client.set(keys.sending(newest.endpointId, newest.eventId), 'other');
     start();
     const { delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
     while ((await client.zcard(delayed)) === 0 && !(await group.isLaneEmpty())) await immediate();
     expect(sentIds()).toEqual([]);
-    await client.del(keys.sending(endpointId, newest.id));
+    await client.del(keys.sending(newest.endpointId, newest.eventId));
     while (!(await group.isLaneEmpty())) await immediate();
-    expect(sentIds()).toEqual([newest.id]);
+    expect(sentIds()).toEqual([newest.eventId]);
+  });
+
+  it('goes in place of one that has its turn in another shard while it is under way', async () => {
+    const { redis, client, older, newest, name, ...group } = await arrangeGroup();
+    const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }];
+    const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
+    const deliveryQueue = new DeliveryQueue(redis, shards);
+    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false }, deliveryQueue);
+    // By the layout of before, the newest was added there, where a worker has it.
+    await deliveryQueue.removeIdle([newest]);
+    await new DeliveryQueue(redis, oneShard(other.prefix)).addAll([newest]);
+    const atomic = createAtomic(redis);
+    const [{ job }] = await atomic([new RunningJobs(redis, other, 30_000).take('token')]);
+    const lanes = new RunningLanes(redis, other);
+    const owned = { ...newest, lane: name, token: job?.token ?? '', wasHeld: false };
+    await lanes.begin(owned, newest.eventId, 'newest');
+    await lanes.markSent(owned, newest);
+
+    const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
+    start();
+    const laneThere = queueKeysOf(other.prefix).lane(name);
+    while ((await client.zcard(laneThere)) === 1 && !(await group.isLaneEmpty())) await immediate();
+    await group.noteSuccessOf(newest);
+    await atomic([lanes.end(owned, { eventId: newest.eventId, hasRequest: false }, 'nothing')]);
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([]);
+    expect(await group.readRecord(older)).toMatchObject({
+      status: 'superseded',
+      supersededBy: newest.eventId,
+    });
+  });
+
+  it('leaves its place to one that came after it, once its request could not be sent', async () => {
+    const { redis, older, newest, ...group } = await arrangeGroup();
+    const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));
+    await deliveryQueue.removeIdle([older]);
+    const newer = group.build(2);
+    const { start, sentIds } = openProcess(redis, {
+      async receive() {
+        if (sentIds().length > 1) return responded(204);
+        await group.add(newer);
+        return { kind: 'unsent', error: 'The proxy is down.' };
+      },
+    });
+    start();
+    while (!(await group.isLaneEmpty())) await deliveryQueue.promote(newest.endpointId, [newest.eventId]);
+    expect(sentIds()).toEqual([newest.eventId, newer.id]);
+    expect(await group.readRecord(newest)).toMatchObject({
+      status: 'superseded',
+      supersededBy: newer.id,
+    });
   });
 });
 

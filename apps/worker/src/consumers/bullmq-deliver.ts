@@ -7,6 +7,7 @@ import {
   type DeliveryRun,
   type JobEnd,
   type JoinedPlace,
+  type LaneRun,
   parseDeliveryId,
 } from '@hookferry/core/domain/delivery';
 import type { LaneName } from '@hookferry/core/domain/endpoint';
@@ -235,7 +236,8 @@ async function attempt(
 ): Promise<DeliverResult> {
   const { attemptParts, placement, shard } = parts;
   const claim = <Result>(some: DeliveryRun, act: () => Promise<Result>) => placement.work(some, shard, act);
-  const claiming = placement.isStable ? attemptParts : { ...attemptParts, claim };
+  const joinElsewhere = (some: DeliveryRun, lane: LaneRun) => placement.joinElsewhere(some, shard, lane);
+  const claiming = placement.isStable ? attemptParts : { ...attemptParts, claim, joinElsewhere };
   return await orWhenReadable(parts, job, async () => {
     const result = await claim(run, () => deliver(claiming, run, abortSignal));
     return result === 'elsewhere' ? ELSEWHERE : result;

@@ -8,6 +8,7 @@ import {
 } from '@hookferry/core/domain/delivery';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
+import type { BatchBounds } from '@hookferry/core/queue/bullmq-running-batches';
 import type { Job } from 'bullmq';
 import { type DeliveryJobData, type DeliveryWorker, readData } from './bullmq-delivery-worker';
 
@@ -30,7 +31,8 @@ export class JobBatch implements DeliveryBatch {
 
   async gather({ most, maxBytes, isInOrder }: WantedBatch): Promise<readonly DeliveryRun[]> {
     const { worker, job } = this;
-    const bounds = { most: this.mayShare ? most : 1, maxBytes };
+    const only = this.mayShare ? undefined : worker.laneOf(job)?.head.eventId;
+    const bounds = { most, only, maxBytes };
     const known = worker.batchOf(job)?.members;
     if (known) return known.map((member) => worker.memberRunOf(job, member, this.#data, this));
     if (isInOrder) return await this.#gatherHeads(bounds);
@@ -46,7 +48,7 @@ export class JobBatch implements DeliveryBatch {
   }
 
   // They wait in the lane, and are held with it.
-  async #gatherHeads(bounds: { readonly most: number; readonly maxBytes: number }) {
+  async #gatherHeads(bounds: BatchBounds) {
     const { worker, job } = this;
     const lane = worker.laneOf(job);
     if (!lane) return [];

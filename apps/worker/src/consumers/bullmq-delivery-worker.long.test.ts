@@ -21,6 +21,7 @@ import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { SharedCapacity } from '../capacity';
+import { JobBatch } from './bullmq-delivery-batch';
 import { DeliveryWorker } from './bullmq-delivery-worker';
 import { workerOptionsOf } from './bullmq-open-worker';
 import { giveJobBack } from './bullmq-put-back';
@@ -233,6 +234,29 @@ describe('the job of a lane', () => {
     expect(await exists(`lane/${endpointId}`)).toBe(true);
     expect((await queue.getDelayed()).map(({ id }) => id)).toEqual([`lane/${endpointId}`]);
   });
+});
+
+it('sends a delivery alone while queues are split again, though it went with others of its lane before', async () => {
+  const together: (readonly string[])[] = [];
+  const { client, queue, worker, untilEnded } = await arrange(async (job, scene) => {
+    const batch = new JobBatch(scene.worker, job, together.length === 0);
+    const runs = await batch.gather({ most: 2, maxBytes: 1_000_000, isInOrder: true });
+    together.push(runs.map(({ eventId }) => eventId));
+    return DELAYED;
+  });
+  const [accountId, endpointId] = [uniqueAccountId(), uniqueEndpointId()];
+  const events = [uniqueEventId(), uniqueEventId()] as const;
+  const deliveries = events.map((eventId, i) => {
+    return { accountId, endpointId, eventId, acceptedAt: systemClock() + i, isInLane: true };
+  });
+  await new DeliveryQueue(client, oneShard('bull')).addAll(deliveries);
+  worker.start();
+  await untilEnded(1);
+  const [delayed] = await queue.getDelayed();
+  const hasEnded = untilEnded(1);
+  await delayed?.promote();
+  await hasEnded;
+  expect(together).toEqual([events, [events[0]]]);
 });
 
 describe('a record that ends the job of its run', () => {

@@ -243,6 +243,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
           return hasBegun;
         },
         markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
+        unmarkSent: () => this.#runningLanes.unmarkSent(lane, { eventId, acceptedAt: place }, sent),
         findNewest: () => this.#runningLanes.findNewest(name),
         runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data, batch),
         goTo: (entry) => {

@@ -1,6 +1,6 @@
 import { ERASURES_QUEUE, type QueueShard, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
 import { replayOrderSchema } from '@hookferry/core/domain/replay';
-import type { Erasure } from '@hookferry/core/operations/erasure';
+import type { AccountErasure } from '@hookferry/core/operations/erase-account';
 import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/bullmq-work-queues';
 import type { Replays, StepResult } from '@hookferry/core/replays/replays';
 import { type Job, UnrecoverableError } from 'bullmq';
@@ -30,7 +30,7 @@ const ERASURE_CONCURRENCY = 2;
 /** Open the worker of accounts that are being erased. */
 export function openErasureWorker(
   parts: OpenWorkerParts,
-  erasure: Erasure,
+  erasure: AccountErasure,
   shard: QueueShard,
 ): BullmqWorker<ErasureJob> {
   const options = { queue: ERASURES_QUEUE, shard, concurrency: ERASURE_CONCURRENCY };

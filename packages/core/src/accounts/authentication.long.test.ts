@@ -363,7 +363,11 @@ describe('resolve account', () => {
   describe('resolveAccount', () => {
     it("makes an operator's key one of the account that it names, with the scopes that it has", async () => {
       const { record } = buildApiKey({ accountId: DEFAULT_ACCOUNT, scopes: ['admin', 'webhooks:read'] });
-      expect(await create().resolve(record, ACME)).toEqual({ ...record, accountId: ACME });
+      expect(await create().resolve(record, ACME)).toEqual({
+        ...record,
+        accountId: ACME,
+        ownAccountId: DEFAULT_ACCOUNT,
+      });
     });
 
     it.each([[undefined], ['own']])('leaves a key as it is when %s is asked for', async (account) => {
@@ -386,7 +390,11 @@ describe('resolve account', () => {
         accountId: DEFAULT_ACCOUNT,
         scopes: ['accounts:act', 'events:write'],
       });
-      expect(await create().resolve(record, ACME)).toEqual({ ...record, accountId: ACME });
+      expect(await create().resolve(record, ACME)).toEqual({
+        ...record,
+        accountId: ACME,
+        ownAccountId: DEFAULT_ACCOUNT,
+      });
     });
 
     it.each([

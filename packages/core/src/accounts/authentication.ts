@@ -141,9 +141,7 @@ export class Authentication {
     const id = accountIdSchema.safeParse(account).data;
     const found = id === undefined ? undefined : await this.parts.accountStore.find(id);
     if (id === undefined || !isThere(found)) throw accountNotFound(account);
-    // Without the key's name: it is the operator's, and no account's business.
-    const { name: _name, ...unnamed } = principal;
-    return { ...unnamed, accountId: id };
+    return { ...principal, accountId: id, ownAccountId: principal.accountId };
   }
 
   /**

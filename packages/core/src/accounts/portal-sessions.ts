@@ -152,7 +152,7 @@ export class PortalSessions {
     const page = await portalSessionStore.readPage(session.id);
     const token = newPortalToken(session.id);
     const exchange = { tokenSha256: hashKey(token), exchangedAt: clock() };
-    const login = act && { ...act, actor: actorOf(session) };
+    const login = act && { ...act, actor: actorOf(session), actorAccountId: session.accountId };
     if (!(await portalSessionStore.exchange(session, exchange, login))) throw usedUp();
     return { token, session, page };
   }

@@ -17,7 +17,8 @@ import { Exports } from '../history/exports';
 import { Metrics } from '../history/metrics';
 import { RecentAttempts } from '../history/recent-attempts';
 import { AccountPauses } from '../operations/account-pauses';
-import { Erasure } from '../operations/erasure';
+import { AccountErasure } from '../operations/erase-account';
+import { PayloadErasure } from '../operations/erase-payload';
 import { Operations } from '../operations/operations';
 import { Queues } from '../operations/queues';
 import { RefusedRecords } from '../operations/refused-records';
@@ -105,6 +106,7 @@ function openModules(parts: CoreParts, stores: Stores) {
   const replays = new Replays({ ...stores, redelivery, recordForm: config.RECORD_FORM });
   return {
     accounts: new Accounts(stores),
+    accountErasure: new AccountErasure(stores),
     accountPauses: new AccountPauses({ ...stores, endpoints }),
     apiKeys: new ApiKeys(stores),
     audit: new Audit({ auditLog, movedAuditLog: pgAuditLog }),
@@ -113,12 +115,12 @@ function openModules(parts: CoreParts, stores: Stores) {
     deliveries,
     endpoints,
     endpointHealth,
-    erasure: new Erasure({ ...stores, scheduledEvents, wait }),
     eventTypes,
     explanations: new Explanations({ ...stores, deliveries }),
     exports: new Exports(stores),
     metrics: new Metrics({ ...stores, recentAttempts: new RecentAttempts({ ...stores, heavyTurns }) }),
     operations: new Operations({ ...stores, endpointHealth }),
+    payloadErasure: new PayloadErasure({ ...stores, scheduledEvents, wait }),
     portalSessions: new PortalSessions({ ...stores, authentication, authFailures }),
     publishing: new Publishing(publishingParts, scheduledEvents),
     queues: new Queues(stores),

@@ -1,5 +1,5 @@
 import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS } from '../domain/breaker';
-import type { DeliveryFact } from '../domain/delivery-log';
+import type { DeliveryFact } from '../domain/delivery-fact';
 import type { Endpoint } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';

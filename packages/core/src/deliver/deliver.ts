@@ -73,7 +73,11 @@ export async function deliver(
   const isMade = transformed.kind === 'ready';
   const ready = isMade ? transformed : next;
   const sent = isMade ? await sendAttempt(parts, ready, admission.permit, abortSignal) : transformed;
-  if (sent.kind !== 'sent') return await letGo(parts, ready, admission, sent);
+  if (sent.kind !== 'sent') {
+    // What was interrupted may have been received.
+    if (sent.kind !== 'interrupted') await newest?.unmarkSent();
+    return await letGo(parts, ready, admission, sent);
+  }
 
   const { attempt } = sent;
   const decision = decideNext(parts, ready, sent);

@@ -8,7 +8,8 @@ import {
   integer,
 } from 'fast-check';
 import { deliveryIdOf } from '../domain/delivery';
-import type { DeliveryFact, EndStatus } from '../domain/delivery-log';
+import type { DeliveryFact } from '../domain/delivery-fact';
+import type { EndStatus } from '../domain/delivery-log';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';

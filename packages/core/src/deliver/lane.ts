@@ -124,11 +124,12 @@ async function takeTurnOfNewest(
   const [first] = await lane.listFirst(1);
   const leftMs = leftOfWindow(endpoint, first?.acceptedAt ?? lane.place, parts.clock());
   if (leftMs > 0) return await waitInWindow(lane, leftMs);
+  if (await parts.joinElsewhere?.(run, lane)) return { kind: 'later', delayMs: BEHIND_MS };
   return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
 }
 
-// It is noted before its request: it may have been put off after that, or its worker killed, and then erased. What is in the history
-// has almost always been tried.
+// It is noted before its request: its worker may have been killed after that, and it erased then. What is in the history has almost
+// always been tried.
 async function wasSent(
   { deliveryStore }: AttemptParts,
   { endpointId }: DeliveryRun,

@@ -1,5 +1,5 @@
 import { AccountStore } from '../accounts/redis-account-store';
-import type { DeliveryFact } from '../domain/delivery-log';
+import type { DeliveryFact } from '../domain/delivery-fact';
 import { keys } from '../domain/keys';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { EventStore } from '../events/redis-event-store';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import type { AccountStore } from '../accounts/redis-account-store';
-import type { DeliveryRun } from '../domain/delivery';
+import type { DeliveryRun, LaneRun } from '../domain/delivery';
 import type { QueueShards } from '../domain/queues';
 import type { RetrySchedule } from '../domain/retry-schedule';
 import type { Emit } from '../domain/signal';
@@ -80,6 +80,8 @@ export interface AttemptParts extends SharedParts {
     run: DeliveryRun,
     attempt: () => Promise<Result>,
   ) => Promise<Result | 'elsewhere'>;
+  /** Whether a delivery that goes as the newest of its lane waits, since another shard has that lane too. Absent: none has. */
+  readonly joinElsewhere?: (run: DeliveryRun, lane: LaneRun) => Promise<boolean>;
 }
 
 /** The part of it that every process opens. */

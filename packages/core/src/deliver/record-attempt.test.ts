@@ -1,7 +1,7 @@
 import type { Attempt } from '../domain/attempt';
 import { CLOSED } from '../domain/breaker';
 import type { DeliveryRun } from '../domain/delivery';
-import type { AttemptedFact, DeliveryFact } from '../domain/delivery-log';
+import type { AttemptedFact, DeliveryFact } from '../domain/delivery-fact';
 import { readSummary } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
@@ -385,7 +385,7 @@ it('has the job of its delivery end at once when it ends the round late, though 
   const [mine, theirs] = [await prepare(), await prepare()];
   await recordOf(theirs, THEIRS, RETRY);
   await recordOf(mine, ACCEPTED, { kind: 'delivered' });
-  expect(promote).toHaveBeenCalledWith(run);
+  expect(promote).toHaveBeenCalledWith(run.endpointId, [run.eventId]);
 });
 
 describe('an attempt that is recorded again, since nobody knows that it is', () => {

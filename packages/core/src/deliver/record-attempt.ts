@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Attempt } from '../domain/attempt';
 import { type DeliveryParts, type DeliveryRun, deliveryIdOf, type JobEnd } from '../domain/delivery';
-import type { AttemptedFact, DeliveryState, FoundAttempt } from '../domain/delivery-log';
+import type { AttemptedFact, FoundAttempt } from '../domain/delivery-fact';
+import type { DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { ATTEMPT_BYTES } from '../domain/usage';
 import type { FailedAttempt } from '../endpoints/health/attempt-tally';
@@ -144,7 +145,8 @@ export async function recordOrAddLate(
     return await recordOrAddLate(parts, input, fact, length);
   }
   // Its job may be delayed for a retry. Until it has found that the delivery has ended, nobody can send that again.
-  if (state.isOpen && nextAttemptAt === undefined) await parts.deliveryQueue.promote(run);
+  if (state.isOpen && nextAttemptAt === undefined)
+    await parts.deliveryQueue.promote(run.endpointId, [run.eventId]);
   return { ...NO_EFFECT, nextAttemptAt };
 }
 

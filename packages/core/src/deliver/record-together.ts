@@ -1,6 +1,6 @@
 import type { Attempt } from '../domain/attempt';
 import type { JobEnd, MemberEnd } from '../domain/delivery';
-import type { AttemptedFact } from '../domain/delivery-log';
+import type { AttemptedFact } from '../domain/delivery-fact';
 import type { EventId } from '../domain/event';
 import type { LogLength } from '../events/redis-delivery-store';
 import type { Step } from '../platform/redis-script';

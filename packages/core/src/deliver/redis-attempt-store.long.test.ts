@@ -1,6 +1,6 @@
 import { MAX_ANSWER_BYTES } from '../domain/attempt';
 import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../domain/breaker';
-import type { AttemptedFact } from '../domain/delivery-log';
+import type { AttemptedFact } from '../domain/delivery-fact';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';

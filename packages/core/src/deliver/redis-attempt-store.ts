@@ -1,6 +1,6 @@
 import { type AttemptOutcome, isAboutReceiver } from '../domain/attempt';
 import type { DeliveryParts } from '../domain/delivery';
-import { type AttemptedFact, linesToAppend } from '../domain/delivery-log';
+import { type AttemptedFact, linesToAppend } from '../domain/delivery-fact';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { LogLength } from '../events/redis-delivery-store';

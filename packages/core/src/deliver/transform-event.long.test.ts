@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '../domain/attempt';
-import { type DeliveryFact, linesToAppend } from '../domain/delivery-log';
+import { type DeliveryFact, linesToAppend } from '../domain/delivery-fact';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { DeliveryScene, responded, SCHEDULE } from '../testing/arrange-delivery';
 import { buildAttempt } from '../testing/build-attempt';

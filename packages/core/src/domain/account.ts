@@ -255,6 +255,8 @@ export function idOfToken(token: string): string | undefined {
 
 /** Who sent a request: the holder of an API key, or of the token of a portal session. */
 export interface Principal extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'sha256' | 'eventTypes'> {
+  /** The key's own account. Absent: it is `accountId`, for which the principal acts. */
+  readonly ownAccountId?: AccountId;
   /** What a portal session may be used for; absent: the principal is an API key. */
   readonly capabilities?: readonly Capability[];
   /** Of a portal session: what its maker called it. */

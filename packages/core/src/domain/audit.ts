@@ -137,7 +137,7 @@ export interface Act
   extends Pick<AuditEntry, 'id' | 'at' | 'actor' | 'address' | 'requestId' | 'clientRequestId'> {
   readonly action: AuditAction;
   readonly bounds: AuditBounds;
-  /** The account of the key or session that acts. Absent: of neither. */
+  /** The own account of the key or session that acts. Absent: it is neither. */
   readonly actorAccountId?: AccountId;
   /** Called once it is done and recorded. */
   readonly onRecorded?: (entry: AuditEntry) => void;

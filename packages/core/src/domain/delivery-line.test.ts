@@ -1,5 +1,6 @@
+import { type DeliveryFact, encodeFact, encodeFactIn, eraseAnswers } from './delivery-fact';
 import { letters, readLine } from './delivery-line';
-import { type DeliveryFact, encodeFact, encodeFactIn, eraseAnswers, readLog } from './delivery-log';
+import { readLog } from './delivery-log';
 import type { EventId } from './event';
 
 it('has a letter of its own for each member', () => {

@@ -1,15 +1,8 @@
 import * as fc from 'fast-check';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { deliveryLog } from '../testing/delivery-logs';
-import {
-  type DeliveryFact,
-  encodeFact,
-  NOTHING_HAPPENED,
-  newestTimeOf,
-  readLog,
-  readSummary,
-  stepsOf,
-} from './delivery-log';
+import { type DeliveryFact, encodeFact } from './delivery-fact';
+import { NOTHING_HAPPENED, newestTimeOf, readLog, readSummary, stepsOf } from './delivery-log';
 
 const RETRY_AT = 1_700_000_005_000;
 

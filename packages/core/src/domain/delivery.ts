@@ -156,6 +156,15 @@ export function isBefore(one: LanePlace, other: LanePlace): boolean {
   return one.eventId < other.eventId;
 }
 
+export function encodePlace({ eventId, acceptedAt }: LanePlace): string {
+  return `${acceptedAt} ${eventId}`;
+}
+
+export function decodePlace(text: string): LanePlace {
+  const [place, eventId = ''] = text.split(' ');
+  return { eventId: eventId as EventId, acceptedAt: Number(place) };
+}
+
 /** Why a line does not go on. */
 export interface LineHold extends PastHold {
   /** When to ask for a wake-up. Milliseconds since the Unix epoch. Absent: none is needed. */
@@ -201,6 +210,8 @@ export interface LaneRun {
   begin(as: 'first' | 'newest'): Promise<boolean>;
   /** Its request is about to be sent in place of all before it. */
   markSent(): Promise<void>;
+  /** It was not sent after all. */
+  unmarkSent(): Promise<void>;
   findNewest(): Promise<LanePlace | undefined>;
   /** Another entry, to be read. */
   runOf(entry: LanePlace): DeliveryRun;

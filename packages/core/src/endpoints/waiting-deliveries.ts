@@ -73,7 +73,7 @@ export class WaitingDeliveries {
     try {
       for await (const delayed of this.#delayed(endpointId)) {
         for (const some of chunksOf(delayed.slice(0, left), PROMOTED_AT_ONCE)) {
-          await Promise.all(some.map((eventId) => deliveryQueue.promote({ endpointId, eventId })));
+          await deliveryQueue.promote(endpointId, some);
         }
         left -= delayed.length;
         if (left <= 0) return;

@@ -1,5 +1,6 @@
 import { CLOSED } from '../domain/breaker';
-import { type DeliveryFact, NOTHING_HAPPENED, readSummary } from '../domain/delivery-log';
+import type { DeliveryFact } from '../domain/delivery-fact';
+import { NOTHING_HAPPENED, readSummary } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';

@@ -1,4 +1,4 @@
-import { type DeliveryFact, encodeFact, encodeFactIn } from '../domain/delivery-log';
+import { type DeliveryFact, encodeFact, encodeFactIn } from '../domain/delivery-fact';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';

@@ -1,4 +1,4 @@
----@const ERASED_LOG_START ../domain/delivery-log
+---@const ERASED_LOG_START ../domain/delivery-fact
 
 -- The one way in which a script appends to a delivery's log, so that a log whose event's payload is erased gets nothing of it
 -- again. See `linesToAppend` for the two forms of a line.

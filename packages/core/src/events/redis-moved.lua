@@ -1,6 +1,6 @@
 ---@include ./redis-event-head.lua
 ---@include ./redis-log-lines.lua
----@const ERASED_LOG_START ../domain/delivery-log
+---@const ERASED_LOG_START ../domain/delivery-fact
 
 ---@record seen_event {text text?, digest text?, failure text?}
 ---@record seen_place {score text?, failure text?}

@@ -1,6 +1,7 @@
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
-import { type EndStatus, ERASED_LOG_START, endStatuses } from '../domain/delivery-log';
+import { ERASED_LOG_START } from '../domain/delivery-fact';
+import { type EndStatus, endStatuses } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';

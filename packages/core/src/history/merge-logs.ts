@@ -1,5 +1,6 @@
+import { ERASED_LOG_START, eraseAnswers } from '../domain/delivery-fact';
 import { isAttempt } from '../domain/delivery-line';
-import { ERASED_LOG_START, eraseAnswers, type LogStep, stepsOf } from '../domain/delivery-log';
+import { type LogStep, stepsOf } from '../domain/delivery-log';
 
 /**
  * The log of a delivery of which two are known: the recorded one, and the one that goes on. Mostly the other one

@@ -30,7 +30,12 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import { Erasure, type ErasureCursor, type ErasureParts, type ErasureStepResult } from './erasure';
+import {
+  AccountErasure,
+  type AccountErasureParts,
+  type ErasureCursor,
+  type ErasureStepResult,
+} from './erase-account';
 import { RemainsStore } from './redis-remains-store';
 
 const NOW = 1_700_000_000_000;
@@ -149,7 +154,7 @@ function createErasure() {
     clock: () => now,
     emit: signals.listen,
   };
-  const erasure = new Erasure(fake<ErasureParts>(parts));
+  const erasure = new AccountErasure(fake<AccountErasureParts>(parts));
   const step = (accountId: AccountId, cursor?: ErasureCursor) => erasure.step(accountId, cursor);
   return {
     endpointStore,
@@ -157,7 +162,7 @@ function createErasure() {
     queued,
     looked,
     step,
-    erase: (accountId: AccountId) => erasure.account(accountId),
+    erase: (accountId: AccountId) => erasure.begin(accountId),
     mostAtOnce: () => mostAtOnce,
     setBusy: (deliveries: readonly DeliveryParts[]) => void (busy = deliveries),
     /** As the queue does it: each step when it is due. Gives what the steps said. */

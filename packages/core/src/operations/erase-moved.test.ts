@@ -28,7 +28,8 @@ import { openTestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import { Erasure, type ErasureCursor, type ErasureParts } from './erasure';
+import { AccountErasure, type AccountErasureParts, type ErasureCursor } from './erase-account';
+import { PayloadErasure, type PayloadErasureParts } from './erase-payload';
 import { RemainsStore } from './redis-remains-store';
 
 if (!hasPostgres) console.warn(`SKIPPED: erasures of what has moved, because ${NO_POSTGRES}.`);
@@ -71,8 +72,8 @@ describePostgres('an erasure of what has moved to the history', () => {
         return event;
       },
       erase: (accountId: AccountId, id: EventId, wait = async () => {}) =>
-        new Erasure(
-          fake<ErasureParts>({
+        new PayloadErasure(
+          fake<PayloadErasureParts>({
             ...common,
             ...noOrder,
             scheduledEvents: new ScheduledEvents({
@@ -85,10 +86,10 @@ describePostgres('an erasure of what has moved to the history', () => {
             eventQueue: new EventQueue(client, oneShard('bull')),
             wait,
           }),
-        ).payload(accountId, id),
+        ).erase(accountId, id),
       async eraseAccount(accountId: AccountId): Promise<void> {
-        const erasure = new Erasure(
-          fake<ErasureParts>({
+        const erasure = new AccountErasure(
+          fake<AccountErasureParts>({
             ...common,
             accountStore: new AccountStore(client),
             endpointStore: new EndpointStore(client, testSealer),

@@ -20,7 +20,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { Erasure, type ErasureParts } from './erasure';
+import { PayloadErasure, type PayloadErasureParts } from './erase-payload';
 
 const NOW = 1_700_000_060_000;
 
@@ -72,8 +72,8 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
     delivery: { endpointId, eventId: id },
     signals,
     pass: (ms: number) => void (now += ms),
-    erase: (given: Partial<ErasureParts> = {}) =>
-      new Erasure(fake<ErasureParts>({ ...parts, ...given })).payload(accountId, id),
+    erase: (given: Partial<PayloadErasureParts> = {}) =>
+      new PayloadErasure(fake<PayloadErasureParts>({ ...parts, ...given })).erase(accountId, id),
   };
 }
 
@@ -211,7 +211,7 @@ describe("receivers' answers", () => {
     await eventStore.save(event)(redis.client);
     await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
     const deliveryQueue = fake<DeliveryQueue>({
-      promote: async () => {},
+      promote: async () => ({ running: new Set(), haveFailed: new Set() }),
       requestOf: async () => 'no_request',
     });
     const historyDatabase = fake<PgDatabase>({ transact: async () => false as never });

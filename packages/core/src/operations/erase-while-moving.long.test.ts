@@ -25,7 +25,8 @@ import { type OpenedPublishingParts, openPublishingParts } from '../testing/open
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { testSealer } from '../testing/test-sealer';
-import { Erasure, type ErasureCursor, type ErasureParts } from './erasure';
+import { AccountErasure, type AccountErasureParts, type ErasureCursor } from './erase-account';
+import { PayloadErasure, type PayloadErasureParts } from './erase-payload';
 import { RemainsStore } from './redis-remains-store';
 
 /*
@@ -112,8 +113,8 @@ class Interruption {
   }
 
   const erase = ({ event }: ArrangedEvent, interruption = nothing) =>
-    new Erasure(
-      fake<ErasureParts>({
+    new PayloadErasure(
+      fake<PayloadErasureParts>({
         ...noOrder,
         scheduledEvents: new ScheduledEvents({
           ...publishingParts,
@@ -131,7 +132,7 @@ class Interruption {
         clock: () => scene.now,
         emit: () => {},
       }),
-    ).payload(event.accountId, event.id);
+    ).erase(event.accountId, event.id);
 
   async function arrange(hasMoved: boolean): Promise<ArrangedEvent> {
     await scene.redis.client.flushdb();
@@ -211,8 +212,8 @@ class Interruption {
     await accountStore.create({ id: accountId, createdAt: 1, weight: 1 });
     await accountStore.markErasing(accountId, scene.now);
     scene.erasing.add(accountId);
-    const erasure = new Erasure(
-      fake<ErasureParts>({
+    const erasure = new AccountErasure(
+      fake<AccountErasureParts>({
         accountStore,
         endpointStore: new EndpointStore(scene.redis.client, testSealer),
         remainsStore: new RemainsStore(scene.redis.client, oneShard('bull')),

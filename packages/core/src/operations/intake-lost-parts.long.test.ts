@@ -21,7 +21,7 @@ import { formRedisCluster } from '../testing/redis-cluster';
 import { startRedisServer } from '../testing/redis-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { uniqueAccountId } from '../testing/unique-ids';
-import type { Erasure } from './erasure';
+import type { PayloadErasure } from './erase-payload';
 import { IntakeSweeper } from './intake-sweeper';
 
 if (!hasPostgres) console.warn(`SKIPPED: a node of a Cluster that lost its data, because ${NO_POSTGRES}.`);
@@ -101,7 +101,7 @@ describePostgres('with INTAKE=durable, a Cluster of which one node has lost its 
       redis: cluster,
       openAccounts: fake<OpenAccounts>({ find: async () => ({ historyDays: undefined }) }),
       publishing,
-      erasure: fake<Erasure>({ payload: async () => undefined }),
+      payloadErasure: fake<PayloadErasure>({ erase: async () => undefined }),
       retention: { ageMs: 14 * 86_400_000 },
     });
     const compareAgain = async () => {

@@ -24,7 +24,7 @@ import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
-import type { Erasure } from './erasure';
+import type { PayloadErasure } from './erase-payload';
 
 export interface IntakeSweeperParts {
   readonly pgIntake: PgIntake;
@@ -38,7 +38,7 @@ export interface IntakeSweeperParts {
   readonly heldDeliveries: HeldDeliveries;
   readonly atomic: Atomic;
   readonly publishing: Pick<Publishing, 'sendAgain'>;
-  readonly erasure: Pick<Erasure, 'payload'>;
+  readonly payloadErasure: Pick<PayloadErasure, 'erase'>;
   /** How long Redis keeps an event. */
   readonly retention: { readonly ageMs: number };
   readonly clock: Clock;
@@ -239,7 +239,9 @@ export class IntakeSweeper {
     const isHeld = await heldDeliveries.isHeld(delivery.endpointId, delivery.eventId);
     if (isHeld) return (await deliveryQueue.requestOf(delivery)) === 'no_job';
     // A worker may have held it, and Redis has forgotten all of that but the delay of its job.
-    if ((state.nextAttemptAt ?? 0) <= clock()) await deliveryQueue.promote(delivery);
+    if ((state.nextAttemptAt ?? 0) <= clock()) {
+      await deliveryQueue.promote(delivery.endpointId, [delivery.eventId]);
+    }
     return false;
   }
 
@@ -264,7 +266,7 @@ export class IntakeSweeper {
 
   /** Gives how many could not be sent. @param isThere Redis has the events: what they lack is not their webhooks. */
   async #sendAgain(lost: readonly OpenIntake[], isThere = false): Promise<number> {
-    const { pgIntake, erasure, emit } = this.parts;
+    const { pgIntake, payloadErasure, emit } = this.parts;
     let owed = 0;
     let sentCount = 0;
     for (const chunk of chunksOf(lost, AT_ONCE)) {
@@ -276,7 +278,7 @@ export class IntakeSweeper {
       const sent = eventsOf('sent');
       // An erasure that found nothing in Redis was there in between.
       for (const { accountId, eventId } of await pgIntake.erasedAmong(sent)) {
-        await erasure.payload(accountId, eventId);
+        await payloadErasure.erase(accountId, eventId);
       }
       await pgIntake.noteSent(sent);
       await pgIntake.setOwed(eventsOf('given_up'), false);

@@ -28,7 +28,7 @@ import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
 import { withMethods } from '../testing/with-methods';
-import type { Erasure } from './erasure';
+import type { PayloadErasure } from './erase-payload';
 import { IntakeSweeper } from './intake-sweeper';
 
 if (!hasPostgres) console.warn(`SKIPPED: INTAKE=durable, because ${NO_POSTGRES}.`);
@@ -103,7 +103,9 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
         redis: client,
         openAccounts: fake<OpenAccounts>({ find: async () => ({ historyDays: undefined }) }),
         publishing: by,
-        erasure: fake<Erasure>({ payload: async (_account: string, id: EventId) => void erased.push(id) }),
+        payloadErasure: fake<PayloadErasure>({
+          erase: async (_account: string, id: EventId) => void erased.push(id),
+        }),
         retention: { ageMs: RETENTION_MS },
         clock: () => now,
         emit: signals.listen,

@@ -4,9 +4,12 @@ import {
   batchJobIdOf,
   type DeliveryParts,
   type DeliveryRequested,
+  type DeliveryRun,
   deliveryIdOf,
+  encodePlace,
   isBefore,
   type LanePlace,
+  type LaneRun,
   laneJobIdOf,
   type NewDelivery,
   triggers,
@@ -22,7 +25,14 @@ import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { findInAny } from '../platform/redis-timeline';
-import { addDeliveries, checkUnplaced, nextPriority } from './bullmq-delivery-queue.script';
+import {
+  addDeliveries,
+  checkUnplaced,
+  endDelays,
+  findHeads,
+  findRunning,
+  nextPriority,
+} from './bullmq-delivery-queue.script';
 import {
   addToLanes,
   bringHeadForward,
@@ -42,6 +52,14 @@ export interface RequestedDelivery extends NewDelivery {
 
 /** The request that a delivery's job was added for: `no_request` without one, `no_job` without a job. */
 export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
+
+/** The result for deliveries that were to be sent sooner. */
+export interface Promoted {
+  /** Those that a worker runs. */
+  readonly running: ReadonlySet<EventId>;
+  /** Those whose own jobs have failed for good. */
+  readonly haveFailed: ReadonlySet<EventId>;
+}
 
 export interface DeliveryKeys {
   readonly jobs: readonly string[];
@@ -119,11 +137,10 @@ export class DeliveryQueue {
   async moveEntriesHome(
     { accountId, endpointId, lane }: EndpointAddress & { readonly lane: LaneName },
     entries: readonly LanePlace[],
-    head: Pick<TakenHead, 'eventId' | 'hadBegun' | 'isInBatches' | 'sent'>,
+    head: Pick<TakenHead, 'eventId' | 'hadBegun' | 'isInBatches' | 'sent' | 'members'>,
   ): Promise<readonly EventId[]> {
-    const { hadBegun, isInBatches, sent } = head;
+    const { hadBegun, isInBatches, sent, members } = head;
     const homeShard = this.#shards.in(this.shards.homeShardOf(endpointId));
-    if ((await this.redis.exists(homeShard.keys.lock(laneJobIdOf(lane)))) > 0) return [];
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
       accountId,
       lane,
@@ -132,7 +149,8 @@ export class DeliveryQueue {
       request,
       isInBatches,
     }));
-    await addEntries(homeShard, added, { head: hadBegun ? head.eventId : undefined, sent })(this.redis);
+    const turn = hadBegun ? { head: head.eventId, members } : {};
+    if (!(await addEntries(homeShard, added, { ...turn, sent, only: 'if_idle' })(this.redis))) return [];
     const requested = entries.filter(({ request }) => request !== undefined);
     await Promise.all(
       requested.map(({ eventId }) => this.#putBackFailedIn(homeShard, { endpointId, eventId })),
@@ -141,6 +159,24 @@ export class DeliveryQueue {
       entries.map(({ eventId }) => this.#staysIn(homeShard, { endpointId, eventId })),
     );
     return entries.filter((_entry, i) => stay[i]).map(({ eventId }) => eventId);
+  }
+
+  /**
+   * Make a delivery an entry of its lane in each of these shards that has that. So the lane stays there, and what was sent last with it.
+   *
+   * @returns whether there are any.
+   */
+  async joinLaneIn(
+    shards: readonly QueueShard[],
+    { accountId, eventId, request }: DeliveryRun,
+    { name: lane, place: acceptedAt }: Pick<LaneRun, 'name' | 'place'>,
+  ): Promise<boolean> {
+    const stored = request && JSON.stringify(encodeRequest(request));
+    const entry = { accountId, lane, eventId, acceptedAt, request: stored };
+    const joined = this.#shards
+      .inEach(shards)
+      .map((shard) => addEntries(shard, [entry], { only: 'if_there' })(this.redis));
+    return (await Promise.all(joined)).includes(true);
   }
 
   /** Whether a lane begins with an older delivery in one of these shards. */
@@ -190,14 +226,19 @@ export class DeliveryQueue {
     return check && checks.length === 1 ? check : together(checks);
   }
 
-  /** Whether a worker runs it now. */
-  async isRunning(delivery: DeliveryParts): Promise<boolean> {
-    return (await this.#inEach(delivery, (shard) => this.#isRunningIn(shard, delivery))).includes(true);
+  /** Those of some deliveries of an endpoint that a worker runs now. */
+  async findRunning(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
+    if (eventIds.length === 0) return new Set();
+    const running = await this.#inEach({ endpointId }, (shard) =>
+      this.#runningIn(shard, endpointId, eventIds),
+    );
+    return new Set(running.flat());
   }
 
   async isRunningIn(shards: readonly QueueShard[], delivery: DeliveryParts): Promise<boolean> {
-    const isRunning = this.#shards.inEach(shards).map((shard) => this.#isRunningIn(shard, delivery));
-    return (await Promise.all(isRunning)).includes(true);
+    const { endpointId, eventId } = delivery;
+    const running = this.#shards.inEach(shards).map((shard) => this.#runningIn(shard, endpointId, [eventId]));
+    return (await Promise.all(running)).some((some) => some.length > 0);
   }
 
   /** The events of the endpoint whose own jobs, or whose batches, are delayed, among these. They stay in order. */
@@ -214,16 +255,45 @@ export class DeliveryQueue {
     return eventIds.filter((_, i) => areDelayed.some((inShard) => inShard[i]));
   }
 
-  /** End the delay of its job, of its batch, or of its lane if it is the first one there. Otherwise nothing happens. */
-  async promote(delivery: DeliveryParts): Promise<void> {
-    await this.#inEach(delivery, async (shard) => {
-      const jobId = await this.#jobIdOf(shard, delivery);
-      if ((await this.redis.zscore(shard.keys.delayed, jobId)) === null) {
-        return await this.#bringHeadForward(shard, delivery);
-      }
-      await this.#placeAnew(shard, delivery.endpointId, jobId);
-      await shard.queue.promote(jobId);
-    });
+  /**
+   * The heads of lanes with which some deliveries of an endpoint go together, if they are no heads themselves: they go when the head
+   * does.
+   */
+  async findHeads(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
+    if (eventIds.length === 0) return new Set();
+    const heads = await this.#inEach({ endpointId }, ({ keys, shard }) =>
+      findHeads({
+        lines: shard.lines(endpointId),
+        base: keys.base,
+        tag: shard.tag,
+        endpoint: endpointId,
+        ofEvents: eventIds,
+      })(this.redis),
+    );
+    return new Set(heads.flat());
+  }
+
+  /**
+   * End the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes if they are the heads there, or
+   * come next. The others stay as they are.
+   */
+  async promote(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<Promoted> {
+    if (eventIds.length === 0) return { running: new Set(), haveFailed: new Set() };
+    const promoted = await this.#inEach({ endpointId }, ({ keys, shard, order }) =>
+      endDelays({
+        jobs: keys,
+        orderState: order,
+        weights: shard.accountWeights,
+        base: keys.base,
+        tag: shard.tag,
+        endpoint: endpointId,
+        ofEvents: eventIds,
+      })(this.redis),
+    );
+    return {
+      running: new Set(promoted.flatMap(({ running }) => running)),
+      haveFailed: new Set(promoted.flatMap(({ haveFailed }) => haveFailed)),
+    };
   }
 
   /** Put its job back, if that has failed for good, or that of its lane. Otherwise nothing happens. */
@@ -245,7 +315,7 @@ export class DeliveryQueue {
 
   #stepToAdd(deliveries: readonly DeliveryToAdd[]): Step<void> {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
-    const steps = groups.flatMap(([prefix, some]) => {
+    const steps = groups.flatMap<Step>(([prefix, some]) => {
       const shard = this.#shards.in(prefix);
       const inLanes = this.hasLanes ? some.filter(goesIntoLane) : [];
       if (inLanes.length === 0) return [addJobs(shard, some)];
@@ -257,7 +327,7 @@ export class DeliveryQueue {
   }
 
   async #inEach<Found>(
-    { endpointId }: DeliveryParts,
+    { endpointId }: Pick<DeliveryParts, 'endpointId'>,
     find: (shard: Shard) => Promise<Found>,
   ): Promise<readonly Found[]> {
     return await Promise.all(this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(find));
@@ -304,6 +374,7 @@ export class DeliveryQueue {
       weights: shard.accountWeights,
       orderState: order,
       base: keys.base,
+      tag: shard.tag,
       name: lane,
       event: delivery.eventId,
     })(this.redis);
@@ -339,13 +410,13 @@ export class DeliveryQueue {
   }
 
   // A job has a lock while a worker runs it.
-  async #isRunningIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
-    const { keys } = shard;
-    if ((await this.redis.exists(keys.lock(await this.#jobIdOf(shard, delivery)))) > 0) return true;
-    const lane = await findLaneOf(this.redis, shard.shard, delivery);
-    if (lane === undefined) return false;
-    const { isRunning, first, members } = await standingOfLane(keys, shard.shard, lane)(this.redis);
-    return isRunning && (first === delivery.eventId || members.includes(delivery.eventId));
+  async #runningIn(
+    { keys, shard }: Shard,
+    endpoint: EndpointId,
+    ofEvents: readonly EventId[],
+  ): Promise<readonly EventId[]> {
+    const lines = shard.lines(endpoint);
+    return await findRunning({ lines, base: keys.base, tag: shard.tag, endpoint, ofEvents })(this.redis);
   }
 
   async #putBackFailedIn(shard: Shard, delivery: DeliveryParts): Promise<void> {
@@ -376,7 +447,8 @@ export class DeliveryQueue {
   async #removeIfIdle(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const jobId = deliveryIdOf(delivery);
     if (!(await this.#hasJobIn(shard, delivery))) return await this.#drop(shard, delivery);
-    if (await this.#isRunningIn(shard, delivery)) return true;
+    const { endpointId, eventId } = delivery;
+    if ((await this.#runningIn(shard, endpointId, [eventId])).length > 0) return true;
     const { delayed, failed } = shard.keys;
     const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
     if (scores.every((score) => score === null)) return false;
@@ -475,16 +547,22 @@ function toEntry({ endpointId, line, acceptedAt = 0, data, ...delivery }: Delive
   return { accountId, lane: laneNameOf(endpointId, line), eventId, acceptedAt, isNew, isInBatches, request };
 }
 
-/**
- * Put deliveries into lanes. What has a job stays as it is.
- *
- * @param from the lane that all of them come from, if they move.
- */
+interface LaneToAddTo {
+  /** What had its turn, and went together with that, where all of the entries come from. */
+  readonly head?: EventId | undefined;
+  readonly members?: string | undefined;
+  /** What was sent last there. */
+  readonly sent?: LanePlace | undefined;
+  /** Nothing is added to a lane that has no entries, or that a worker has. */
+  readonly only?: 'if_there' | 'if_idle' | 'always';
+}
+
+/** Put deliveries into lanes. What has a job stays as it is. Gives whether it could. */
 function addEntries(
   { keys, shard, order }: Shard,
   entries: readonly EntryToAdd[],
-  from: { readonly head?: EventId | undefined; readonly sent?: LanePlace | undefined } = {},
-): Step<number> {
+  { head, members, sent, only = 'always' }: LaneToAddTo = {},
+): Step<boolean> {
   return addToLanes({
     jobs: keys,
     shard,
@@ -498,8 +576,10 @@ function addEntries(
     areNew: entries.map(({ isNew = false }) => isNew),
     requests: entries.map(({ request }) => request),
     areInBatches: entries.map(({ isInBatches = false }) => isInBatches),
-    head: from.head,
-    sent: from.sent && `${from.sent.acceptedAt} ${from.sent.eventId}`,
+    head,
+    members,
+    sent: sent && encodePlace(sent),
+    only,
   });
 }
 

@@ -160,15 +160,16 @@ local function is_after(sent, other)
   return event > other_event
 end
 
---- A lane goes on as it did where its entries come from: with what was sent last in place of older ones, and with the one whose turn had
+--- A lane goes on as it did where its entries come from: with what was sent last in place of older ones, and with those whose turn had
 --- begun, unless it has its own.
-local function take_over_turn(lane, base, head, sent)
+local function take_over_turn(lane, base, head, members, sent)
   local key = base .. lane_job(lane.name)
-  if redis.call('EXISTS', key) == 0 then return end
+  if lane.is_left_out or not (head or sent) or redis.call('EXISTS', key) == 0 then return end
   local known = sent and redis.call('HGET', key, 'sent')
   if sent and (not known or is_after(sent, known)) then redis.call('HSET', key, 'sent', sent) end
-  if not head or redis.call('EXISTS', key .. ':lock') == 1 or not redis.call('ZSCORE', lane.key, head) then return end
-  redis.call('HSETNX', key, 'head', head)
+  if not head or not redis.call('ZSCORE', lane.key, head) then return end
+  if redis.call('HSETNX', key, 'head', head) == 0 or not members then return end
+  redis.call('HSET', key, jobFields.members, members)
 end
 
 --- Adds deliveries to the lanes of their endpoints. One that has a job of its own, or is there or in a batch, stays as it is.
@@ -196,8 +197,10 @@ end
 ---@param requests text?[]         for which it is to be sent, if it is for one
 ---@param are_in_batches boolean[] of a lane whose deliveries need not wait for each other
 ---@param head EventId?            whose turn had begun in the lane that all of them come from
+---@param members text?            those that went together with it
 ---@param sent text?               what had been sent there last in place of older ones: its place and event
----@return integer                 how many were added
+---@param only 'if_there'|'if_idle'|'always'  to lanes that have entries, or to those that no worker has
+---@return boolean                 whether all are so
 function add_to_lanes(
   delayed,
   job_events,
@@ -221,7 +224,9 @@ function add_to_lanes(
   requests,
   are_in_batches,
   head,
-  sent
+  members,
+  sent,
+  only
 )
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, job_events
@@ -245,22 +250,24 @@ function add_to_lanes(
     if not lane then
       lane = open_lane(base, tag, accounts[i], name)
       lane.is_in_batches = lane.is_in_batches or not lane.has_job and are_in_batches[i]
+      if only == 'if_there' then lane.is_left_out = redis.call('EXISTS', lane.key) == 0 end
+      if only == 'if_idle' then lane.is_left_out = redis.call('EXISTS', base .. lane_job(name) .. ':lock') == 1 end
       lane_at[name], lanes[#lanes + 1] = lane, lane
     end
-    if not is_there(i) then
+    if not lane.is_left_out and not is_there(i) then
       local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i]) or accepted_at[i]
       enter(lane, tag, event, place, requests[i])
     end
   end
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  local added = 0
+  local are_all_so = true
   for _, lane in ipairs(lanes) do
     see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
-    added = added + lane.added
-    take_over_turn(lane, base, head, sent)
+    take_over_turn(lane, base, head, members, sent)
+    are_all_so = are_all_so and not lane.is_left_out
   end
   finish()
-  return added
+  return are_all_so
 end
 
 --- These entries leave their lane. Gives how many were in it.
@@ -377,7 +384,21 @@ local function wake_lane(queue, delayed, failed, account, name, priority_of)
   return true
 end
 
---- The lane goes on now if this delivery is its first one.
+--- Whether it is a delivery's turn: it is the head, or goes together with it, or comes next.
+local function has_its_turn(lane, event, head, members)
+  if string.find(' ' .. (members or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
+  return (head or redis.call('ZRANGE', lane, 0, 0)[1]) == event
+end
+
+--- The lane goes on now if this delivery is its head, or comes next. Gives whether it was put back.
+local function wake_lane_for(queue, delayed, failed, tag, name, event, priority_of)
+  local fields = redis.call('HMGET', queue.base .. lane_job(name), 'head', jobFields.data)
+  local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
+  if not account or not has_its_turn(lane_of(tag, name), event, fields[1]) then return false end
+  return wake_lane(queue, delayed, failed, account, name, priority_of)
+end
+
+--- The lane goes on now if this delivery is its head, or comes next.
 ---@with jobs JobKeys
 ---@key delayed = jobs.delayed
 ---@key failed = jobs.failed
@@ -391,6 +412,7 @@ end
 ---@key weights
 ---@key order_state                of the fair order
 ---@param base text
+---@param tag text
 ---@param name text              of the lane
 ---@param event EventId
 function bring_head_forward(
@@ -406,18 +428,15 @@ function bring_head_forward(
   weights,
   order_state,
   base,
+  tag,
   name,
   event
 )
   if not redis.call('ZSCORE', lane, event) then return end
-  local fields = redis.call('HMGET', base .. lane_job(name), 'head', jobFields.data)
-  local head = fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]
-  local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
-  if head ~= event or not account then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  if wake_lane(queue, delayed, failed, account, name, priority_of) then finish() end
+  if wake_lane_for(queue, delayed, failed, tag, name, event, priority_of) then finish() end
 end
 
 --- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it.
@@ -441,8 +460,7 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   local is_running = redis.call('EXISTS', key .. ':lock') == 1
   local fields =
     redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, 'closed', jobFields.inBatches, jobFields.members)
-  if is_running and string.find(' ' .. (fields[6] or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
-  if is_running and (fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]) == event then return true end
+  if is_running and has_its_turn(lane, event, fields[1], fields[6]) then return true end
   remove_entries(tag, name, { event })
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)

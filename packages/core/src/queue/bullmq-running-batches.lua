@@ -24,6 +24,13 @@ local function store_batch(base, tag, endpoint, data, events, now, priority)
   return id
 end
 
+--- The first deliveries of a lane, or one alone, each with its place behind it.
+local function first_in(lane, most, only)
+  if not only then return redis.call('ZRANGE', lane, 0, most - 1, 'WITHSCORES') end
+  local place = redis.call('ZSCORE', lane, only)
+  return place and { only, place } or {}
+end
+
 local function keep_requests(key, events, requests)
   for i, event in ipairs(events) do
     if requests[i] then redis.call('HSET', key, 'request ' .. event, requests[i], 'carries', '1') end
@@ -52,6 +59,7 @@ end
 ---@param endpoint EndpointId
 ---@param was_held boolean
 ---@param most integer
+---@param only EventId?            it alone
 ---@param max_bytes integer        of the texts of their events
 ---@param now digits
 ---@param lock_ms digits
@@ -83,6 +91,7 @@ function form_batch(
   endpoint,
   was_held,
   most,
+  only,
   max_bytes,
   now,
   lock_ms,
@@ -92,7 +101,7 @@ function form_batch(
   if redis.call('GET', base .. lane_id .. ':lock') ~= token then
     return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
   end
-  local first, waiting, places, place_of = redis.call('ZRANGE', lane, 0, most - 1, 'WITHSCORES'), {}, {}, {}
+  local first, waiting, places, place_of = first_in(lane, most, only), {}, {}, {}
   for i = 1, #first, 2 do
     waiting[#waiting + 1], place_of[first[i]] = first[i], tonumber(first[i + 1])
   end
@@ -132,7 +141,8 @@ function form_batch(
 end
 
 --- In an order, the first deliveries of a lane go together: they stay its first ones until they have ended. Those that went
---- together before go together again.
+--- together before go together again. While queues are split again the head goes alone, whatever it went with: nobody has looked
+--- whether another shard has those behind it.
 ---@with shard ShardKeys
 ---@key lock                       of the lane's job
 ---@key behind_heads = shard.behindHeads
@@ -142,6 +152,7 @@ end
 ---@param account AccountId
 ---@param name text                of the lane
 ---@param most integer
+---@param only EventId?            the head, if it goes alone
 ---@param max_bytes integer        of the texts of their events
 ---@param reads_texts boolean      what the attempts need
 ---@reply breaker text?
@@ -151,20 +162,20 @@ end
 ---@reply texts text?[]            of each event
 ---@reply requests text?[]         for which each is to be sent
 ---@reply places integer[]         of each in the lane
-function begin_heads(lock, behind_heads, base, tag, token, account, name, most, max_bytes, reads_texts)
+function begin_heads(lock, behind_heads, base, tag, token, account, name, most, only, max_bytes, reads_texts)
   if redis.call('GET', lock) ~= token then
     return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
   end
   local key, lane, endpoint = base .. lane_job(name), lane_of(tag, name), endpoint_of(name)
   local fields, waiting = redis.call('HMGET', key, 'head', jobFields.members, 'carries'), {}
-  local former = fields[1] and events_in(fields[2]) or {}
+  local former = only and { only } or fields[1] and events_in(fields[2]) or {}
   if #former > 0 then
     for i, place in ipairs(redis.call('ZMSCORE', lane, unpack(former))) do
       if place then waiting[#waiting + 1] = former[i] end
     end
   end
   local events, texts
-  if #waiting > 0 and waiting[1] == fields[1] then
+  if only or #waiting > 0 and waiting[1] == fields[1] then
     events, texts = that_fit(waiting, account, math.huge, reads_texts)
   else
     events, texts = that_fit(redis.call('ZRANGE', lane, 0, most - 1), account, max_bytes, reads_texts)

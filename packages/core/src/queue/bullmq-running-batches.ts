@@ -45,6 +45,8 @@ export interface OwnedBatch extends EndpointAddress {
 /** How much goes in one request. */
 export interface BatchBounds {
   readonly most: number;
+  /** This delivery alone, whatever it went with. */
+  readonly only?: EventId | undefined;
   /** Of the texts of the events. */
   readonly maxBytes: number;
 }

@@ -1,6 +1,12 @@
 import type { JobJson } from 'bullmq';
 import { Cluster } from 'ioredis';
-import type { DeliveryTexts, JobEnd, LanePlace, LaneRun } from '../domain/delivery';
+import {
+  type DeliveryTexts,
+  decodePlace,
+  type JobEnd,
+  type LanePlace,
+  type LaneRun,
+} from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '../domain/queues';
@@ -48,6 +54,8 @@ export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'size' | 'is
   readonly request: string | undefined;
   /** The last one that was sent in place of all before it. */
   readonly sent: LanePlace | undefined;
+  /** Those that went together with it, as they are stored. Absent: it was not in a request yet, or alone. */
+  readonly members: string | undefined;
 }
 
 export interface TakenJob extends LockedJob {
@@ -164,7 +172,8 @@ function takenJob(
     head: head && {
       ...head,
       eventId: head.event,
-      sent: head.sent === undefined ? undefined : sentOf(head.sent),
+      sent: head.sent === undefined ? undefined : decodePlace(head.sent),
+      members: former?.members,
     },
     batch: batch && membersOf(batch, readsTexts ? readAt : undefined),
     texts: texts && {
@@ -175,12 +184,6 @@ function takenJob(
       readAt,
     },
   };
-}
-
-// Its place before it.
-function sentOf(text: string): LanePlace {
-  const [place, eventId = ''] = text.split(' ');
-  return { eventId: eventId as EventId, acceptedAt: Number(place) };
 }
 
 // As BullMQ reads a job, as far as the jobs of deliveries use what it has.

@@ -219,11 +219,27 @@ end
 ---@param base text
 ---@param token text               what that is locked with
 ---@param name text                of the lane
----@param event EventId
----@param place digits
-function mark_sent(lock, base, token, name, event, place)
+---@param sent text               its place and event
+function mark_sent(lock, base, token, name, sent)
   if redis.call('GET', lock) ~= token then return end
-  redis.call('HSET', base .. lane_job(name), 'sent', place .. ' ' .. event)
+  redis.call('HSET', base .. lane_job(name), 'sent', sent)
+end
+
+--- It was not sent after all: what was sent before it is the last one again.
+---@key lock                       of its lane's job
+---@param base text
+---@param token text               what that is locked with
+---@param name text                of the lane
+---@param sent text               its place and event
+---@param former text?             those of what was sent last before
+function unmark_sent(lock, base, token, name, sent, former)
+  local key = base .. lane_job(name)
+  if redis.call('GET', lock) ~= token or redis.call('HGET', key, 'sent') ~= sent then return end
+  if former then
+    redis.call('HSET', key, 'sent', former)
+  else
+    redis.call('HDEL', key, 'sent')
+  end
 end
 
 --- A line is closed: its head is held like a delivery that has a job, and those behind it with it. A wake-up comes. Or all are held

@@ -2,6 +2,7 @@ import { Cluster } from 'ioredis';
 import {
   encodeHold,
   encodeHoldTime,
+  encodePlace,
   type LanePlace,
   type LineHold,
   laneJobIdOf,
@@ -24,6 +25,7 @@ import {
   holdLane,
   markSent,
   reopenLane,
+  unmarkSent,
   waitInWindow,
 } from './bullmq-running-lanes.script';
 
@@ -113,8 +115,14 @@ export class RunningLanes {
   }
 
   /** The request of its head is about to be sent in place of all before it. */
-  async markSent(owned: OwnedLane, { eventId, acceptedAt }: LanePlace): Promise<void> {
-    await markSent({ ...this.#lockOf(owned), event: eventId, place: acceptedAt })(this.redis);
+  async markSent(owned: OwnedLane, place: LanePlace): Promise<void> {
+    await markSent({ ...this.#lockOf(owned), sent: encodePlace(place) })(this.redis);
+  }
+
+  /** It was not sent. @param former what was sent last before */
+  async unmarkSent(owned: OwnedLane, place: LanePlace, former: LanePlace | undefined): Promise<void> {
+    const unsent = { sent: encodePlace(place), former: former && encodePlace(former) };
+    await unmarkSent({ ...this.#lockOf(owned), ...unsent })(this.redis);
   }
 
   /** A line waits for newer events. */

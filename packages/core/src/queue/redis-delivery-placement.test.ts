@@ -14,7 +14,7 @@ import { DeliveryPlacement } from './redis-delivery-placement';
 
 const LOCK_MS = 30_000;
 const IN_A_MINUTE = { kind: 'delayed', delayMs: 60_000 } as const;
-const HEAD = { eventId: undefined, hadBegun: false, isInBatches: false, sent: undefined };
+const HEAD = { eventId: undefined, hadBegun: false, isInBatches: false, sent: undefined, members: undefined };
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -150,7 +150,7 @@ describe('what two workers move towards each other', () => {
   });
 });
 
-it('brings home with the entries of a lane what was sent last, and whose turn has begun', async () => {
+it('brings home with the entries of a lane what was sent last, whose turn has begun, and what goes with that', async () => {
   const { client, deliveryQueue, run, home } = await arrange();
   const [older, sent, newest] = [uniqueEventId(), uniqueEventId(), uniqueEventId()];
   const lane = laneNameOf(run.endpointId, 'a');
@@ -163,13 +163,16 @@ it('brings home with the entries of a lane what was sent last, and whose turn ha
   const letGo = () => atomic([jobs.end([{ jobId: laneJobIdOf(lane), token: 'token' }], IN_A_MINUTE)]);
 
   const last = { eventId: sent, acceptedAt: 2 };
-  expect(await move({ eventId: newest, hadBegun: true, sent: last })).toEqual([older, newest]);
+  const members = `${newest} ${older}`;
+  expect(await move({ eventId: newest, hadBegun: true, sent: last, members })).toEqual([older, newest]);
   expect((await take())?.head).toMatchObject({ eventId: newest, hadBegun: true, sent: last });
+  // Nothing is added that its worker would not know.
+  expect(await move({ eventId: older, hadBegun: true, sent: last })).toEqual([]);
   await letGo();
   // Later, from another shard still: it has its own turn, and what was sent after that one counts.
   await move({ eventId: older, hadBegun: true, sent: { eventId: older, acceptedAt: 1 } });
-  await deliveryQueue.promote({ ...run, eventId: newest });
-  expect((await take())?.head).toMatchObject({ eventId: newest, sent: last });
+  await deliveryQueue.promote(run.endpointId, [newest]);
+  expect((await take())?.head).toMatchObject({ eventId: newest, sent: last, members });
 });
 
 it('begins no turn at home that had not begun where the entries were', async () => {

@@ -1,4 +1,4 @@
-import type { DeliveryRun, LanePlace } from '../domain/delivery';
+import type { DeliveryRun, LanePlace, LaneRun } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
@@ -21,7 +21,7 @@ export class DeliveryPlacement {
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: Pick<ShardsInForce, 'all' | 'homeShardOf' | 'homeShardsOf' | 'isStable'>,
-    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasOlderIn'>,
+    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasOlderIn' | 'joinLaneIn'>,
   ) {}
 
   /** Whether no delivery can have a job in another shard. */
@@ -48,6 +48,16 @@ export class DeliveryPlacement {
     entry: LanePlace,
   ): Promise<boolean> {
     return await this.deliveryQueue.hasOlderIn(this.#othersThan(shard, endpointId), lane, entry);
+  }
+
+  /**
+   * Make the newest entry of a lane that goes in place of older ones an entry of that lane in other shards too, if they have it. Its turn comes
+   * when all are in one: until then nobody knows which is the newest, and what was sent last.
+   *
+   * @returns whether it has to wait for that.
+   */
+  async joinElsewhere(run: DeliveryRun, shard: QueueShard, lane: LaneRun): Promise<boolean> {
+    return await this.deliveryQueue.joinLaneIn(this.#othersThan(shard, run.endpointId), run, lane);
   }
 
   /**

@@ -1,4 +1,5 @@
-import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
+import { type DeliveryFact, encodeFact } from '../domain/delivery-fact';
+import { readLog } from '../domain/delivery-log';
 import { type ReplayMode, replayModes } from '../domain/replay';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildReplayOrder } from '../testing/build-replay';

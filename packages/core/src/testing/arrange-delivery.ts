@@ -12,7 +12,7 @@ import { AccessTokenStore } from '../deliver/redis-access-token-store';
 import type { Attempt } from '../domain/attempt';
 import { FAILURES_TO_OPEN } from '../domain/breaker';
 import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
-import type { DeliveryFact } from '../domain/delivery-log';
+import type { DeliveryFact } from '../domain/delivery-fact';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';

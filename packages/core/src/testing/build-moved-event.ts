@@ -1,4 +1,4 @@
-import { type DeliveryFact, encodeFact } from '../domain/delivery-log';
+import { type DeliveryFact, encodeFact } from '../domain/delivery-fact';
 import type { EndpointId } from '../domain/endpoint';
 import type { MovedDelivery, MovedEvent } from '../domain/moved-event';
 import { buildAcceptedAttempt } from './build-attempt';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { type AttemptOutcome, attemptOutcomes } from '../domain/attempt';
 import { holdReasons, triggers } from '../domain/delivery';
-import { type DeliveryFact, encodeFact, eraseAnswers } from '../domain/delivery-log';
+import { type DeliveryFact, encodeFact, eraseAnswers } from '../domain/delivery-fact';
 import type { EventId } from '../domain/event';
 import { tokenErrorCodes } from '../domain/receiver-auth';
 

@@ -2,7 +2,7 @@ import type { UsageRecorder } from '../accounts/account-quota';
 import type { OpenAccounts } from '../accounts/open-accounts';
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
-import type { DeliveryFact } from '../domain/delivery-log';
+import type { DeliveryFact } from '../domain/delivery-fact';
 import type { EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';

@@ -115,15 +115,21 @@ export async function makeChange<Reply>(
   return reply;
 }
 
-export function entryOf({ act, accountId, targetId, changes = [] }: Recorded): AuditEntry {
-  const { id, at, action, address, requestId, clientRequestId } = act;
-  // What the operator calls its keys is no account's business.
-  const actor = act.actorAccountId === accountId ? act.actor : unnamed(act.actor);
+/** An entry whose `accountId` is absent is in the operator's log alone. */
+export function entryOf({
+  act,
+  accountId,
+  targetId,
+  changes = [],
+}: Omit<Recorded, 'accountId'> & Pick<AuditEntry, 'accountId'>): AuditEntry {
+  const { id, at, actor, actorAccountId, action, address, requestId, clientRequestId } = act;
   return {
     id,
-    accountId,
+    ...(accountId === undefined ? {} : { accountId }),
     at,
-    actor,
+    // A key's name stands in its own account's log alone. In the log of another one it would outlive the erasure of its
+    // own, and no account needs to know what the operator calls its keys.
+    actor: actorAccountId === accountId ? actor : unnamed(actor),
     action,
     ...(targetId === undefined ? {} : { targetId }),
     ...(address === undefined ? {} : { address }),
@@ -134,7 +140,8 @@ export function entryOf({ act, accountId, targetId, changes = [] }: Recorded): A
 }
 
 function unnamed(actor: AuditActor): AuditActor {
-  return actor.type === 'api_key' ? { type: actor.type, id: actor.id } : actor;
+  const isNamed = actor.type === 'api_key' || actor.type === 'portal_session';
+  return isNamed ? { type: actor.type, id: actor.id } : actor;
 }
 
 function recordOf(entry: AuditEntry, { count, ageMs }: AuditBounds): LogEntry {

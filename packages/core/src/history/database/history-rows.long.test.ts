@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { ERASED_LOG_START, encodeFact } from '../../domain/delivery-log';
+import { ERASED_LOG_START, encodeFact } from '../../domain/delivery-fact';
 import type { MovedEvent } from '../../domain/moved-event';
 import { buildAttempt } from '../../testing/build-attempt';
 import { deliveryLog } from '../../testing/delivery-logs';

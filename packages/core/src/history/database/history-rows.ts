@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
+import { ERASED_LOG_START } from '../../domain/delivery-fact';
 import { type AttemptLine, isAttempt } from '../../domain/delivery-line';
-import { type DeliveryStatus, ERASED_LOG_START, stepsOf } from '../../domain/delivery-log';
+import { type DeliveryStatus, stepsOf } from '../../domain/delivery-log';
 import type { MovedEvent } from '../../domain/moved-event';
 import type { TokenErrorCode } from '../../domain/receiver-auth';
 import { formatTraceparent } from '../../domain/trace';

@@ -1,4 +1,4 @@
-import { type DeliveryFact, encodeFact, eraseAnswers } from '../../domain/delivery-log';
+import { type DeliveryFact, encodeFact, eraseAnswers } from '../../domain/delivery-fact';
 import { buildAttempt } from '../../testing/build-attempt';
 import { buildMovedDelivery, buildMovedEvent } from '../../testing/build-moved-event';
 import { hasPostgres, NO_POSTGRES } from '../../testing/postgres-server';

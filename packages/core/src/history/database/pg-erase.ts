@@ -1,6 +1,6 @@
 import type { AccountId } from '../../domain/account';
 import type { AuditEntry } from '../../domain/audit';
-import { ERASED_LOG_START, eraseAnswer, withoutCodeText } from '../../domain/delivery-log';
+import { ERASED_LOG_START, eraseAnswer, withoutCodeText } from '../../domain/delivery-fact';
 import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { type AttemptRow, BEFORE_ALL } from './history-rows';

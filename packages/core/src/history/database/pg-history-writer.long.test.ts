@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { type DeliveryFact, encodeFact, eraseAnswers, readLog } from '../../domain/delivery-log';
+import { type DeliveryFact, encodeFact, eraseAnswers } from '../../domain/delivery-fact';
+import { readLog } from '../../domain/delivery-log';
 import type { MovedEvent } from '../../domain/moved-event';
 import { systemClock } from '../../platform/clock';
 import { buildAcceptedAttempt, buildAttempt } from '../../testing/build-attempt';

@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
 import type { AttemptFilter, AttemptOutcome } from '../../domain/attempt';
-import {
-  countAttempts,
-  type DeliveryFact,
-  encodeFact,
-  readLog,
-  readSummary,
-} from '../../domain/delivery-log';
+import { type DeliveryFact, encodeFact } from '../../domain/delivery-fact';
+import { countAttempts, readLog, readSummary } from '../../domain/delivery-log';
 import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { MovedDelivery, MovedEvent } from '../../domain/moved-event';

@@ -5,7 +5,6 @@ import { type DeliveryState, type EndStatus, readLog } from '../../domain/delive
 import type { EndpointId } from '../../domain/endpoint';
 import { bodyOf, type EventHead, type EventId, type StoredEvent } from '../../domain/event';
 import type { MovedEvent } from '../../domain/moved-event';
-import { parseTraceparent } from '../../domain/trace';
 import type { RecordedDelivery } from '../../events/redis-delivery-store';
 import type { EventMark } from '../../events/redis-event-index';
 import type { TimeRange } from '../../platform/redis-timeline';
@@ -25,7 +24,7 @@ import type {
   WalkQuery,
 } from '../history-source';
 import { noDeliveries } from '../history-source';
-import { type AttemptColumns, type DeliveryRow, deliveryKeyOf, type EventRow, toLog } from './history-rows';
+import type { EventRow } from './history-rows';
 import type { PgDatabase } from './pg-database';
 import {
   batchOf,
@@ -45,12 +44,12 @@ import {
   type ScannedRow,
   STANDING,
   type StandingRow,
-  scheduleOf,
   standingOf,
   WALKED,
   walkedOf,
 } from './pg-lists';
-import { SELECT_ATTEMPT, SELECT_DELIVERY, SELECT_EVENT } from './pg-rows';
+import { headOf, PLACES, readEventRows, readRecords } from './pg-records';
+import { SELECT_EVENT } from './pg-rows';
 import { type MakeList, type SearchResult, SearchTurns, search } from './pg-search';
 import { readList } from './read-list';
 
@@ -188,7 +187,7 @@ export class PgHistory implements HistorySource {
     accountId: AccountId,
     events: readonly EventKey[],
   ): Promise<readonly (EventHead | undefined)[]> {
-    const rows = await this.#readEvents(accountId, events);
+    const rows = await readEventRows(this.database, accountId, events);
     const heads = new Map(rows.map((row) => [row.event_id, headOf(row)]));
     return events.map(({ eventId }) => heads.get(eventId));
   }
@@ -197,7 +196,7 @@ export class PgHistory implements HistorySource {
     accountId: AccountId,
     keys: readonly DeliveryKey[],
   ): Promise<readonly (DeliveryState | undefined)[]> {
-    const records = await this.#readRecords(accountId, keys);
+    const records = await readRecords(this.database, accountId, keys);
     return keys.map(({ eventId, endpointId }) => {
       const record = records.get(`${eventId}.${endpointId}`);
       return record && readLog(record.log);
@@ -250,9 +249,9 @@ export class PgHistory implements HistorySource {
     accountId: AccountId,
     keys: readonly DeliveryKey[],
   ): Promise<readonly MovedEvent[]> {
-    const records = await this.#readRecords(accountId, keys);
+    const records = await readRecords(this.database, accountId, keys);
     const marks = new Map(keys.map(({ eventId, createdAt }) => [eventId, { eventId, createdAt }]));
-    const events = await this.#readEvents(accountId, [...marks.values()], SELECT_EVENT);
+    const events = await readEventRows(this.database, accountId, [...marks.values()], SELECT_EVENT);
     return events.map((event) => ({
       accountId,
       id: event.event_id as EventId,
@@ -306,85 +305,7 @@ export class PgHistory implements HistorySource {
       until: Math.min(last + 1, query.until ?? last + 1),
     };
   }
-
-  /** Of two events under one id, the later one is the last one. */
-  async #readEvents(
-    accountId: AccountId,
-    events: readonly EventKey[],
-    columns = SELECT_HEAD,
-  ): Promise<readonly EventRow[]> {
-    const places = events.map(({ eventId, createdAt }) => ({
-      event_id: eventId,
-      accepted_at: createdAt === undefined ? null : new Date(createdAt).toISOString(),
-    }));
-    const isPlaced = events.every(({ createdAt }) => createdAt !== undefined);
-    const text = isPlaced ? readPlaced(columns) : readAnywhere(columns);
-    const name = `${isPlaced ? 'read-placed' : 'read-anywhere'}-${columns === SELECT_HEAD ? 'heads' : 'events'}`;
-    return await this.database.read<EventRow>({ name, text, values: [accountId, JSON.stringify(places)] });
-  }
-
-  async #readRecords(
-    accountId: AccountId,
-    keys: readonly DeliveryKey[],
-  ): Promise<ReadonlyMap<string, Logged>> {
-    if (keys.length === 0) return new Map();
-    const given = keys.map(({ createdAt, eventId, endpointId }) => ({
-      accepted_at: new Date(createdAt).toISOString(),
-      delivery_key: deliveryKeyOf(`${eventId}.${endpointId}`),
-    }));
-    const values = [accountId, JSON.stringify(given)];
-    const rows = await this.database.read<RecordRow>({ name: 'read-records', text: READ_RECORDS, values });
-    return new Map(
-      rows.map((row) => [`${row.event_id}.${row.webhook_id}`, { row, log: toLog(row, row.attempts ?? []) }]),
-    );
-  }
 }
-
-interface Logged {
-  readonly row: RecordRow;
-  readonly log: string;
-}
-
-interface RecordRow extends DeliveryRow {
-  readonly attempts: readonly AttemptColumns[] | null;
-}
-
-// One after the other by their keys, however large the tables are: a join of them would be planned for their
-// sizes.
-const READ_RECORDS = `
-  SELECT d.*, (
-    SELECT json_agg(attempt) FROM (
-      SELECT ${SELECT_ATTEMPT} FROM webhook_attempts AS a
-      WHERE a.account_id = $1 AND a.accepted_at = g.accepted_at AND a.delivery_key = g.delivery_key AND a.keep_days = k.keep_days
-    ) AS attempt
-  ) AS attempts
-  FROM json_to_recordset($2) AS g (accepted_at timestamptz, delivery_key bigint)
-  CROSS JOIN webhook_retentions AS k
-  CROSS JOIN LATERAL (
-    SELECT ${SELECT_DELIVERY} FROM webhook_deliveries AS d
-    WHERE d.account_id = $1 AND d.accepted_at = g.accepted_at AND d.delivery_key = g.delivery_key
-      AND d.keep_days = k.keep_days LIMIT 1
-  ) AS d
-  ORDER BY d.attempt_count`;
-
-const PLACES = 'json_to_recordset($2) AS g (event_id text COLLATE "C", accepted_at timestamptz)';
-const SELECT_HEAD = SELECT_EVENT.replace('e.data AS data', 'NULL AS data');
-
-const readPlaced = (columns: string) => `
-  SELECT e.* FROM ${PLACES} CROSS JOIN webhook_retentions AS k
-  CROSS JOIN LATERAL (
-    SELECT ${columns} FROM webhook_events AS e
-    WHERE e.account_id = $1 AND e.event_id = g.event_id AND e.accepted_at = g.accepted_at AND e.keep_days = k.keep_days
-    LIMIT 1
-  ) AS e`;
-
-// In all days: an id does not tell its day.
-const readAnywhere = (columns: string) => `
-  SELECT e.* FROM ${PLACES}
-  CROSS JOIN LATERAL (
-    SELECT ${columns} FROM webhook_events AS e WHERE e.account_id = $1 AND e.event_id = g.event_id
-    ORDER BY e.accepted_at DESC LIMIT 1
-  ) AS e`;
 
 const COUNT_DELIVERIES = `
   SELECT d.status, count(*)::int FROM (
@@ -403,24 +324,3 @@ const COUNT_PLACED = `
       AND d.event_id = g.event_id
     GROUP BY d.status
   ) AS c`;
-
-function headOf(row: EventRow): EventHead {
-  const { type, is_aimed, erased_at, trace } = row;
-  const position = parseTraceparent(trace ?? undefined);
-  const acceptedAt = Date.parse(row.accepted_at);
-  const schedule = scheduleOf(acceptedAt, parsed(row.published_at), parsed(row.cancelled_due_at));
-  return {
-    acceptedAt,
-    type,
-    isAimed: is_aimed,
-    ...(erased_at == null ? {} : { erasedAt: Date.parse(erased_at) }),
-    ...(position === undefined ? {} : { trace: position }),
-    ...(schedule === undefined ? {} : { schedule }),
-    ...(row.event_group == null ? {} : { group: row.event_group }),
-    ...(row.request_id == null ? {} : { requestId: row.request_id }),
-  };
-}
-
-function parsed(time: string | null | undefined): number | undefined {
-  return time == null ? undefined : Date.parse(time);
-}

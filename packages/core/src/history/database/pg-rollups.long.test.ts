@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import type { Attempt } from '../../domain/attempt';
-import { type DeliveryFact, readLog, readSummary } from '../../domain/delivery-log';
+import type { DeliveryFact } from '../../domain/delivery-fact';
+import { readLog, readSummary } from '../../domain/delivery-log';
 import type { MovedEvent } from '../../domain/moved-event';
 import { buildAcceptedAttempt, buildAttempt } from '../../testing/build-attempt';
 import { buildMovedDelivery, buildMovedEvent } from '../../testing/build-moved-event';

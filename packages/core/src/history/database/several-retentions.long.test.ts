@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import type { AccountId } from '../../domain/account';
-import { type DeliveryFact, readSummary } from '../../domain/delivery-log';
+import type { DeliveryFact } from '../../domain/delivery-fact';
+import { readSummary } from '../../domain/delivery-log';
 import type { MovedEvent } from '../../domain/moved-event';
 import { systemClock } from '../../platform/clock';
 import { buildAcceptedAttempt, buildAttempt } from '../../testing/build-attempt';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { AccountId } from '../../domain/account';
 import type { AttemptOutcome } from '../../domain/attempt';
-import { type DeliveryFact, encodeFact } from '../../domain/delivery-log';
+import { type DeliveryFact, encodeFact } from '../../domain/delivery-fact';
 import type { EndpointId } from '../../domain/endpoint';
 import type { MovedDelivery, MovedEvent } from '../../domain/moved-event';
 import { systemClock } from '../../platform/clock';

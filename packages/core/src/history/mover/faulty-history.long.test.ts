@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { type DeliveryFact, readSummary } from '../../domain/delivery-log';
+import type { DeliveryFact } from '../../domain/delivery-fact';
+import { readSummary } from '../../domain/delivery-log';
 import { buildAttempt } from '../../testing/build-attempt';
 import { type ArrangedEvent, DELIVERED, EXHAUSTED, MovingScene } from '../../testing/moving-scene';
 import { hasPostgres, NO_POSTGRES } from '../../testing/postgres-server';

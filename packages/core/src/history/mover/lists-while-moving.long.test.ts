@@ -1,5 +1,6 @@
-import type { DeliveryFact } from '../../domain/delivery-log';
-import { countAttempts, encodeFact, readLog, readSummary } from '../../domain/delivery-log';
+import type { DeliveryFact } from '../../domain/delivery-fact';
+import { encodeFact } from '../../domain/delivery-fact';
+import { countAttempts, readLog, readSummary } from '../../domain/delivery-log';
 import type { AcceptedEvent } from '../../domain/event';
 import { oneShard } from '../../domain/queues';
 import { EndpointStore } from '../../endpoints/redis-endpoint-store';

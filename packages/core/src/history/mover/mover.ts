@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ERASED_LOG_START } from '../../domain/delivery-log';
+import { ERASED_LOG_START } from '../../domain/delivery-fact';
 import type { MovedEvent } from '../../domain/moved-event';
 import { settledWithin } from '../../platform/timers';
 import type { FindErased } from '../database/pg-history-writer';

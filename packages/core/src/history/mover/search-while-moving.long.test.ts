@@ -1,5 +1,5 @@
 import type { AccountId } from '../../domain/account';
-import type { DeliveryFact } from '../../domain/delivery-log';
+import type { DeliveryFact } from '../../domain/delivery-fact';
 import { oneShard } from '../../domain/queues';
 import { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import { CACHED_FOR_MS, EventStore } from '../../events/redis-event-store';

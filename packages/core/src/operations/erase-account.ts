@@ -1,65 +1,41 @@
-import type { AuditLog } from '../accounts/audit/redis-audit-log';
-import { entryOf } from '../accounts/audit/redis-recorded-change';
 import { OPEN_REMEMBERED_FOR_MS } from '../accounts/open-accounts';
 import type { AccountStore } from '../accounts/redis-account-store';
-import type { UsageStore } from '../accounts/redis-usage-store';
 import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
-import type { Act, AuditEntry } from '../domain/audit';
-import type { DeliveryParts } from '../domain/delivery';
+import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
-import { type EventHead, type EventId, eventNotFound } from '../domain/event';
+import type { EventId } from '../domain/event';
 import { LAPSES_AFTER_MS } from '../domain/moved-event';
 import type { Emit } from '../domain/signal';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EndedList } from '../events/redis-ended-list';
-import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
-import type { MovedStore } from '../events/redis-moved';
 import type { MovedIds } from '../events/redis-moved-ids';
 import type { PgDatabase } from '../history/database/pg-database';
-import { eraseAccount, erasePayload } from '../history/database/pg-erase';
+import { eraseAccount } from '../history/database/pg-erase';
 import { WRITTEN_WITHIN_MS } from '../history/database/pg-writing-lock';
 import { AppError } from '../platform/app-error';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
-import type { Atomic } from '../platform/redis-atomic';
-import type { ScheduledEvents } from '../publish/scheduled-events';
 import type { AccountJobs, JobsCursor } from '../queue/bullmq-account-jobs';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
-import type { EventQueue } from '../queue/bullmq-event-queue';
-import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import type { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import type { ErasureQueue } from '../queue/bullmq-work-queues';
 import type { ConfigurationCopy } from './redis-configuration-copy';
 import type { EventEntry, Remains, RemainsStore, SearchCursor } from './redis-remains-store';
 
-export interface ErasureParts {
+export interface AccountErasureParts {
   readonly accountStore: AccountStore;
   readonly endpointStore: EndpointStore;
-  readonly eventStore: EventStore;
-  readonly deliveryStore: DeliveryStore;
   readonly remainsStore: RemainsStore;
   readonly erasureQueue: ErasureQueue;
-  readonly eventQueue: EventQueue;
   readonly deliveryQueue: DeliveryQueue;
-  readonly heldDeliveries: HeldDeliveries;
   readonly accountJobs: AccountJobs;
-  readonly scheduledEvents: ScheduledEvents;
-  readonly scheduledQueue: ScheduledQueue;
-  readonly usageStore: UsageStore;
-  readonly auditLog: AuditLog;
   /** Absent: nothing has a copy outside of Redis. */
   readonly configurationCopy?: ConfigurationCopy | undefined;
-  /** Absent, as the three below: there is no history. */
+  /** Absent, as the two below: there is no history. */
   readonly historyDatabase?: PgDatabase | undefined;
   readonly movedIds?: MovedIds | undefined;
-  readonly movedStore?: MovedStore | undefined;
   readonly endedList?: EndedList | undefined;
   /** How long events are kept, and with them any data that the search may have missed. */
   readonly retention: { readonly ageMs: number };
-  /** It runs scripts on the Redis of these stores. */
-  readonly atomic: Atomic;
-  readonly wait: (ms: number) => Promise<unknown>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -111,15 +87,9 @@ const LAPSED_AFTER_MS = QUIET_AFTER_MS + LAPSES_AFTER_MS;
 /** Rows of the history. */
 const ROWS_AT_ONCE = 5_000;
 
-// Twice as long as any process may use a body that it has in memory, so that it does not hang on how timers
-// round.
-const UNTIL_FORGOTTEN_MS = 2 * CACHED_FOR_MS;
-// In groups, so that an event with thousands of endpoints does not fill the memory.
-const ERASED_AT_ONCE = 250;
-
-/** Erases accounts with all that they own, and the payloads of events. */
-export class Erasure {
-  constructor(private readonly parts: ErasureParts) {}
+/** Erases accounts with all that they own. */
+export class AccountErasure {
+  constructor(private readonly parts: AccountErasureParts) {}
 
   /**
    * Begin to erase an account with all that it owns. Once the promise has resolved, its API keys and portal
@@ -128,7 +98,7 @@ export class Erasure {
    *
    * @throws AppError `not_found`; `conflict` for the operator's own account.
    */
-  async account(id: AccountId, act?: Act): Promise<Account> {
+  async begin(id: AccountId, act?: Act): Promise<Account> {
     const { accountStore, endpointStore, remainsStore, erasureQueue, configurationCopy, clock, emit } =
       this.parts;
     if (id === DEFAULT_ACCOUNT) {
@@ -197,45 +167,10 @@ export class Erasure {
     emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
     return DONE;
   }
-
-  /**
-   * Erase an event's payload for good: in its record, on the queue, and in the responses of its receivers. Once
-   * the promise has resolved no new attempt sends it. Pending deliveries are cancelled when their time comes; at once
-   * where others may wait behind them in an order.
-   * Repeating it is harmless, and does what an interrupted call has not.
-   *
-   * Responses come last: by then every delivery that began with the payload is registered, and one that is
-   * still under way finds its log marked.
-   *
-   * Then the history. What a mover has read before is committed before that, and erased with the rest; or the mover finds out
-   * when it begins to write, and leaves it in Redis, where it is erased.
-   *
-   * @throws AppError `not_found`, also for another account's event; `history_unavailable` when the history may
-   *   have some of it still.
-   */
-  async payload(accountId: AccountId, id: EventId, act?: Act): Promise<void> {
-    const { eventQueue, wait, clock, emit } = this.parts;
-    await cancelIfWaiting(this.parts, accountId, id);
-    const erasedAt = clock();
-    // Look here first: an event that leaves the queue meanwhile is stored by then.
-    const queued = await eventQueue.find(accountId, id);
-    const isRecent = await eraseRecent(this.parts, accountId, id, erasedAt, queued, act);
-    // Payloads that only the history has are recorded there, without a script of Redis.
-    const entry = act && !isRecent ? entryOf({ act, accountId, targetId: id }) : undefined;
-    const hasMoved = await eraseMoved(this.parts, accountId, id, erasedAt, entry);
-    if (!isRecent && !hasMoved) throw eventNotFound();
-    if (entry) act?.onRecorded?.(entry);
-    if (!isRecent) {
-      // It may just have been read in the history, to be sent again.
-      await wait(UNTIL_FORGOTTEN_MS);
-      await eraseRecent(this.parts, accountId, id, erasedAt);
-    }
-    emit({ name: 'event.payload_erased', accountId, eventId: id });
-  }
 }
 
 async function removeSomeEvents(
-  parts: ErasureParts,
+  parts: AccountErasureParts,
   accountId: AccountId,
 ): Promise<ErasureStepResult | undefined> {
   const { remainsStore } = parts;
@@ -254,7 +189,7 @@ async function removeSomeEvents(
 }
 
 async function removeSomeOfEndpoint(
-  parts: ErasureParts,
+  parts: AccountErasureParts,
   accountId: AccountId,
 ): Promise<ErasureStepResult | undefined> {
   const { remainsStore } = parts;
@@ -272,7 +207,7 @@ async function removeSomeOfEndpoint(
 }
 
 async function removeStrays(
-  parts: ErasureParts,
+  parts: AccountErasureParts,
   accountId: AccountId,
   cursor: ErasureCursor,
 ): Promise<ErasureStepResult | undefined> {
@@ -286,7 +221,7 @@ async function removeStrays(
 
 // What movers had read before the account was marked is written, is being written, or never will be.
 async function removeSomeMoved(
-  { historyDatabase, movedIds }: ErasureParts,
+  { historyDatabase, movedIds }: AccountErasureParts,
   accountId: AccountId,
 ): Promise<boolean> {
   await movedIds?.removeAll(accountId);
@@ -299,7 +234,7 @@ function again(isBusy: boolean) {
 
 /** Give the events of which nothing is left, and whether only attempts under way keep the others. */
 async function removeEvents(
-  parts: ErasureParts,
+  parts: AccountErasureParts,
   accountId: AccountId,
   entries: readonly EventEntry[],
   receiver?: EndpointId,
@@ -317,7 +252,7 @@ async function removeEvents(
 // Remove the payload first: without it and its endpoint, a delivery that begins now ends without a trace. One
 // that has begun will still record its attempt.
 async function removeEvent(
-  { remainsStore, deliveryQueue, endedList }: ErasureParts,
+  { remainsStore, deliveryQueue, endedList }: AccountErasureParts,
   accountId: AccountId,
   eventId: EventId,
   receiver?: EndpointId,
@@ -333,103 +268,4 @@ async function removeEvent(
   await endedList?.forget([event, ...idle.map((endpointId) => ({ ...event, endpointId }))]);
   if (isBusy.size > 0) return 'busy';
   return receivers.length < DELIVERIES_AT_ONCE ? 'gone' : 'more';
-}
-
-// Without its payload there is nothing to wait for.
-async function cancelIfWaiting(parts: ErasureParts, accountId: AccountId, id: EventId): Promise<void> {
-  try {
-    await parts.scheduledEvents.cancel(accountId, id);
-  } catch (error) {
-    const isDone = error instanceof AppError && ['not_found', 'already_due'].includes(error.code);
-    if (!isDone) throw error;
-  }
-}
-
-/** Erase what Redis has. Gives whether there is such an event. */
-async function eraseRecent(
-  parts: ErasureParts,
-  accountId: AccountId,
-  id: EventId,
-  erasedAt: number,
-  queued?: EventHead,
-  act?: Act,
-): Promise<boolean> {
-  const { eventStore, eventQueue, wait } = parts;
-  if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued, act))) return false;
-  if (queued) await eventQueue.empty(accountId, id, queued);
-  await wait(UNTIL_FORGOTTEN_MS);
-  await eraseResponses(parts, accountId, id, erasedAt);
-  return true;
-}
-
-/** Erase what the history has, and what lapses in Redis. Gives whether the history has such an event. */
-async function eraseMoved(
-  { historyDatabase, movedIds, movedStore, eventStore, deliveryStore }: ErasureParts,
-  accountId: AccountId,
-  id: EventId,
-  erasedAt: number,
-  entry?: AuditEntry,
-): Promise<boolean> {
-  await movedIds?.eraseDigest(accountId, id);
-  await movedStore?.noteErasure();
-  if (historyDatabase === undefined) return false;
-  const erased = await erasePayload(historyDatabase, accountId, id, erasedAt, entry);
-  if (!erased) return false;
-  // Once more: it may just have been read in the history, to be sent again.
-  await eventStore.erasePayload(accountId, id, erasedAt);
-  // Those that lapse are not among its receivers any more.
-  for (const some of chunksOf(erased.endpointIds, ERASED_AT_ONCE)) {
-    const deliveries = some.map((endpointId) => ({ endpointId, eventId: id }));
-    const logs = await deliveryStore.readLogs(deliveries);
-    const left = deliveries.filter((_delivery, i) => logs[i] !== '');
-    await Promise.all(
-      left.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved: true })),
-    );
-  }
-  return true;
-}
-
-async function eraseResponses(
-  parts: ErasureParts,
-  accountId: AccountId,
-  eventId: EventId,
-  erasedAt: number,
-): Promise<void> {
-  const { eventStore } = parts;
-  let before: EndpointId | undefined;
-  do {
-    const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
-    const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
-    await Promise.all(deliveries.map((delivery) => eraseResponsesOf(parts, delivery, erasedAt)));
-    await endInOrder(parts, accountId, eventId, page.members);
-    before = page.nextCursor;
-  } while (before !== undefined);
-}
-
-// One that has a job has not moved, even if it is in no list any more and has no log yet: its attempt may be under way.
-async function eraseResponsesOf(
-  { deliveryStore, deliveryQueue, historyDatabase }: ErasureParts,
-  delivery: DeliveryParts,
-  erasedAt: number,
-): Promise<void> {
-  const mayHaveMoved =
-    historyDatabase !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
-  await deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved });
-}
-
-// One that is held is released when it may go, and ends then.
-async function endInOrder(
-  { endpointStore, heldDeliveries, deliveryQueue }: ErasureParts,
-  accountId: AccountId,
-  eventId: EventId,
-  endpointIds: readonly EndpointId[],
-): Promise<void> {
-  const endpoints = await endpointStore.findAll(accountId, endpointIds);
-  const ordered = endpoints.filter(({ ordering }) => ordering !== 'none');
-  await Promise.all(
-    ordered.map(async ({ id: endpointId }) => {
-      if (await heldDeliveries.isHeld(endpointId, eventId)) return;
-      await deliveryQueue.promote({ endpointId, eventId });
-    }),
-  );
 }
