@@ -5,7 +5,6 @@ it('finds what is left of an order, once it was left for long enough', async () 
   const deployment = await startRedisOnDisk();
   const redis = deployment.connect({});
   const observer = new QueueObserver(deployment);
-  await redis.set('write-check:{0}', '');
   expect(await observer.findLeftKeys(1)).toEqual([]);
   await redis.set('behind-heads:{bull}', '1');
   await redis.set('held-counts:{bull}', '1');
