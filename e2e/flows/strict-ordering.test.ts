@@ -60,7 +60,10 @@ it('holds those behind a delivery that fails until it is exhausted, and no other
 it('sends what was redelivered while its webhook was disabled and discards, in order and before newer events', async () => {
   client = await openAccount();
   const receiver = await Receiver.start();
-  const { id } = await client.register(receiver.url, ['*'], { ordering: 'strict', while_disabled: 'discard' });
+  const { id } = await client.register(receiver.url, ['*'], {
+    ordering: 'strict',
+    while_disabled: 'discard',
+  });
   await client.expect(200, 'POST', `/v1/webhooks/${id}/disable`);
   const discarded = await publish(30);
   for (const eventId of discarded) {
