@@ -212,6 +212,7 @@ describe('a server that was set up by the page', () => {
   let packed: string;
   let node: string;
   let redisPort: number;
+  let restartRedis: () => Promise<void>;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hookferry-server-'));
@@ -228,7 +229,9 @@ describe('a server that was set up by the page', () => {
     await mkdir(programs);
     await symlink(node, join(programs, 'node'));
     redisPort = await findClosedPort();
-    running.push(await startRedis());
+    const redis = await startRedis();
+    restartRedis = redis.restart;
+    running.push(redis);
   }, PACK_TIMEOUT_MS);
 
   afterAll(async () => {
@@ -280,14 +283,8 @@ describe('a server that was set up by the page', () => {
     });
   });
 
-  it('delivers through nginx, shows the outside nothing else, and can be backed up', async () => {
-    const receiver = await Receiver.start();
-    const ports = { api: await findClosedPort(), worker: await findClosedPort() };
-    const api = await start('api', ports.api);
-    const worker = await start('worker', ports.worker);
-    running.push(receiver, api, worker);
-    await Promise.all([api.waitUntilReady(ports.api), worker.waitUntilReady(ports.worker)]);
-
+  it('delivers through nginx, keeps all when Redis restarts, shows the outside nothing else, and can be backed up', async () => {
+    const { receiver, api, worker, ports } = await startService();
     const apiKey = (
       await runAdmin(
         'keys',
@@ -302,6 +299,12 @@ describe('a server that was set up by the page', () => {
     const webhook = await client.register(receiver.url);
     const eventId = await client.publish(BRIEF.type, BRIEF.data);
     await client.waitForStatus(webhook.id, eventId, 'delivered');
+
+    // It replays its append-only file, with the rights of the page's user `default`.
+    await restartRedis();
+    await Promise.all([api.waitUntilReady(ports.api), worker.waitUntilReady(ports.worker)]);
+    expect((await client.fetch(`/v1/events/${eventId}`)).status).toBe(200);
+    expect(await client.listDeliveries(webhook.id)).toMatchObject([{ status: 'delivered' }]);
     for (const path of ['/portal/', '/receive', '/docs']) expect((await client.fetch(path)).status).toBe(200);
 
     await askThroughNginx(ports.api, apiKey);
@@ -314,6 +317,16 @@ describe('a server that was set up by the page', () => {
     expect(await Promise.all([api.stop(), worker.stop()])).toEqual([0, 0]);
     expect(api.output + worker.output).not.toContain('Debugger');
   });
+
+  async function startService() {
+    const receiver = await Receiver.start();
+    const ports = { api: await findClosedPort(), worker: await findClosedPort() };
+    const api = await start('api', ports.api);
+    const worker = await start('worker', ports.worker);
+    running.push(receiver, api, worker);
+    await Promise.all([api.waitUntilReady(ports.api), worker.waitUntilReady(ports.worker)]);
+    return { receiver, api, worker, ports };
+  }
 
   /** Redis with the page's own configuration: included, rewritten by Redis as Sentinels have it do, and started again. */
   async function startRedis() {
@@ -333,7 +346,14 @@ describe('a server that was set up by the page', () => {
     await operator.config('REWRITE');
     operator.disconnect();
     await first.stop();
-    return await startRedisWith(file);
+    let serving = await startRedisWith(file);
+    return {
+      restart: async () => {
+        await serving.stop();
+        serving = await startRedisWith(file);
+      },
+      stop: () => serving.stop(),
+    };
   }
 
   async function startRedisWith(file: string) {

@@ -5,6 +5,7 @@ import type { EventId } from '../domain/event';
 import { type Pause, pauseOf } from '../domain/pause';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -46,6 +47,7 @@ function open() {
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     admissionStore: new AdmissionStore(redis.client),
+    besideLanes: new BesideLanes(redis.client),
     ...buildVerification(redis.client),
     pauseStore: new PauseStore(redis.client),
     clock: systemClock,
