@@ -683,7 +683,7 @@ describe('the newest of a group, in place of an older one', () => {
       },
     });
     start();
-    while (!(await group.isLaneEmpty())) await deliveryQueue.promote(newest);
+    while (!(await group.isLaneEmpty())) await deliveryQueue.promote(newest.endpointId, [newest.eventId]);
     expect(sentIds()).toEqual([newest.eventId, newer.id]);
     expect(await group.readRecord(newest)).toMatchObject({
       status: 'superseded',

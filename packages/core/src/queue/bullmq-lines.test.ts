@@ -166,7 +166,7 @@ it('leaves a line alone that a worker has, and opens it when it is taken by itse
   expect(await lines.wakeUp()).toMatchObject({ released: 0, left: 1 });
   expect(await held.wakeUpDueAt(address)).toBeGreaterThan(NOW);
   await lines.delay(job);
-  await queue.promote({ endpointId: address.endpointId, eventId: first });
+  await queue.promote(address.endpointId, [first]);
 
   const again = await lines.mustTake();
   expect(again.holds).toBeDefined();
@@ -358,7 +358,7 @@ it('sends the first ones of a line together until they have ended, and those beh
   ]);
   expect(await lines.take()).toBeUndefined();
   await lines.end(beside);
-  await queue.promote({ endpointId: lane.endpointId, eventId: second });
+  await queue.promote(lane.endpointId, [second]);
 
   const again = await lines.mustTake();
   expect(again.head).toMatchObject({ eventId: second, turn: 'first', hadBegun: true });
@@ -380,6 +380,6 @@ it('adds no event to a line that waits in the lane of the whole endpoint, or the
   expect(await client.zrange(shardKeys.lane(laneNameOf(endpointId)), '0', '-1')).toEqual([second]);
   expect(await queue.requestOf({ endpointId, eventId: first })).toBe('no_request');
   await queue.addAll([entry(first, { isInLane: false })]);
-  expect(await queue.isRunning({ endpointId, eventId: first })).toBe(false);
+  expect(await queue.findRunning(endpointId, [first])).toEqual(new Set([]));
   expect(await client.exists(`bull:deliveries:${first}.${endpointId}`)).toBe(0);
 });
