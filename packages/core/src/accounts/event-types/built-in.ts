@@ -26,10 +26,11 @@ function defineEventType<const Name extends string, Data extends z.ZodType>(
  * is neither rounded nor refused.
  */
 function wholeNumber({ min }: { readonly min: number }) {
+  const words = `must be a whole number of at least ${min}`;
   return z
     .number()
-    .min(min, `must be at least ${min}`)
-    .refine(Number.isInteger, 'must be a whole number')
+    .min(min, words)
+    .refine(Number.isInteger, words)
     .meta({ type: 'integer' });
 }
 
