@@ -160,7 +160,9 @@ it('npm start -- --workers 2 runs as many workers', async () => {
   const running = await start({}, ['--workers', '2']);
   const apiKey = await readFile(join(folder, 'api-key'), 'utf8');
   await until(async () => {
-    const { workers } = (await (await ask(running, '/v1/operations', apiKey)).json()) as { workers: unknown[] };
+    const { workers } = (await (await ask(running, '/v1/operations', apiKey)).json()) as {
+      workers: unknown[];
+    };
     return workers.length === 2 || undefined;
   });
 });

@@ -77,7 +77,9 @@ function copy(path) {
 /** Without declarations, maps and what only tests use. @param {string} folder */
 function copyCompiled(folder) {
   const dist = join(folder, 'dist');
-  const found = existsSync(join(project, dist)) ? readdirSync(join(project, dist), { recursive: true, encoding: 'utf8' }) : [];
+  const found = existsSync(join(project, dist))
+    ? readdirSync(join(project, dist), { recursive: true, encoding: 'utf8' })
+    : [];
   const files = found
     .filter((file) => /\.js(?:on)?$/.test(file) && !LEFT_OUT.test(file))
     .map((file) => join(dist, file));

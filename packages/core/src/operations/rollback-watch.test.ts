@@ -147,9 +147,7 @@ it('is said to have gone back when it refuses the transactions of its append-onl
   const user = ['--user', 'service', 'on', '>secret', '~*', '&*', '+@all'];
   const options = ['--appendonly', 'yes', '--enable-debug-command', 'yes', ...user];
   const server = willClose(await startRedisServer(options));
-  const redis = willClose(
-    await openTestRedis(server.url.replace('redis://', 'redis://service:secret@')),
-  );
+  const redis = willClose(await openTestRedis(server.url.replace('redis://', 'redis://service:secret@')));
   const { open, client, said } = await arrange({}, redis);
   const watch = open();
   await watch.runOnce();

@@ -27,11 +27,7 @@ function defineEventType<const Name extends string, Data extends z.ZodType>(
  */
 function wholeNumber({ min }: { readonly min: number }) {
   const words = `must be a whole number of at least ${min}`;
-  return z
-    .number()
-    .min(min, words)
-    .refine(Number.isInteger, words)
-    .meta({ type: 'integer' });
+  return z.number().min(min, words).refine(Number.isInteger, words).meta({ type: 'integer' });
 }
 
 const briefCreated = defineEventType({
