@@ -159,12 +159,12 @@ describe('npm start -- --history, on any machine', () => {
 it('npm start -- --workers 2 runs as many workers', async () => {
   const running = await start({}, ['--workers', '2']);
   const apiKey = await readFile(join(folder, 'api-key'), 'utf8');
-  await until(async () => {
-    const { workers } = (await (await ask(running, '/v1/operations', apiKey)).json()) as {
-      workers: unknown[];
-    };
-    return workers.length === 2 || undefined;
+  const workers = await until(async () => {
+    const response = await ask(running, '/v1/operations', apiKey);
+    const operations = (await response.json()) as { readonly workers: readonly unknown[] };
+    return operations.workers.length > 1 ? operations.workers : undefined;
   });
+  expect(workers).toHaveLength(2);
 });
 
 /** `npm start`, as it runs in a terminal. */
