@@ -77,13 +77,13 @@ function copy(path) {
 /** Without declarations, maps and what only tests use. @param {string} folder */
 function copyCompiled(folder) {
   const dist = join(folder, 'dist');
-  // An earlier tree alone may be there.
-  const all = existsSync(join(project, dist))
+  const found = existsSync(join(project, dist))
     ? readdirSync(join(project, dist), { recursive: true, encoding: 'utf8' })
     : [];
-  const files = all
+  const files = found
     .filter((file) => /\.js(?:on)?$/.test(file) && !LEFT_OUT.test(file))
     .map((file) => join(dist, file));
+  // A `dist` may have an earlier tree alone.
   if (files.length === 0) throw new Error(`${folder} is not compiled. ${BUILD}`);
   for (const file of files) {
     mkdirSync(dirname(join(tree, file)), { recursive: true });
