@@ -1,5 +1,5 @@
 import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
-import { type Endpoint, findLane, laneToJoin } from '../domain/endpoint';
+import { type Endpoint, findLane, lineOfLane, placeInOrder } from '../domain/endpoint';
 import { AGAIN_AT_ONCE, type DeliverResult, DONE } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
 import { endUnsent, loadDelivery, type ReadyDelivery } from './load-delivery';
@@ -50,14 +50,14 @@ async function goOrWait(
 
 // Where it can't be part of the script that takes the job. What was fanned out meanwhile is in the lane, before this one.
 async function lookForTurn(
-  { oldestEvents, admissionStore }: AttemptParts,
+  { oldestEvents, besideLanes }: AttemptParts,
   { run, event }: ReadyDelivery,
   lane: LaneRun,
   as: 'first' | 'newest',
 ): Promise<LaneRun> {
   const { accountId, endpointId, eventId } = run;
   const { place } = lane;
-  const first = await admissionStore.firstWithJob(endpointId, lane.name);
+  const first = await besideLanes.first(endpointId, lineOfLane(endpointId, lane.name));
   const isBesideJobs = first !== undefined;
   const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
   if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
@@ -193,7 +193,7 @@ export async function waitAlone({ eventId }: DeliveryRun, lane: LaneRun): Promis
 
 /** Its endpoint has another order now, or none: each delivery gets a job of its own. */
 export async function leaveLane(
-  { admissionStore, eventStore, atomic }: AttemptParts,
+  { besideLanes, eventStore, atomic }: AttemptParts,
   { accountId, endpointId }: DeliveryRun,
   lane: LaneRun,
   endpoint: Endpoint,
@@ -205,10 +205,10 @@ export async function leaveLane(
         ? []
         : await Promise.all(first.map(({ eventId }) => eventStore.findHead(accountId, eventId)));
     const places = first.flatMap(({ eventId, acceptedAt }, i) => {
-      const name = laneToJoin(endpoint, { id: eventId, group: heads[i]?.group });
-      return name === undefined ? [] : [{ eventId, acceptedAt, lane: name }];
+      const place = placeInOrder(endpoint, heads[i]?.group);
+      return place ? [{ eventId, acceptedAt, ...place }] : [];
     });
-    await atomic([admissionStore.joinOrder(endpointId, places)]);
+    await atomic([besideLanes.join(endpointId, places)]);
   }
   await lane.leave(first);
   return DONE;

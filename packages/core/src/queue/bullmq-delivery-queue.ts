@@ -18,7 +18,6 @@ import { type EndpointAddress, type EndpointId, type LaneName, laneNameOf } from
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
-import type { RecordForm } from '../domain/record-form';
 import { parsedOrUndefined } from '../platform/json';
 import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
@@ -83,16 +82,14 @@ interface Shard {
  */
 export class DeliveryQueue {
   readonly #shards: PerShard<Shard>;
-  /** Whether deliveries are put into lanes. Processes of the version before know none. */
-  readonly hasLanes: boolean;
 
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: QueueShards,
-    form: RecordForm = 'current',
+    /** With `RECORD_FORM=former`: what would go into lanes gets jobs, and places beside them. */
+    private readonly besideLanes?: JoinedBesideLanes,
   ) {
     this.#shards = new PerShard((prefix) => openShard(redis, prefix));
-    this.hasLanes = form === 'current';
   }
 
   /** When it throws, the jobs may still be on the queue. */
@@ -317,8 +314,9 @@ export class DeliveryQueue {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
     const steps = groups.flatMap<Step>(([prefix, some]) => {
       const shard = this.#shards.in(prefix);
-      const inLanes = this.hasLanes ? some.filter(goesIntoLane) : [];
+      const inLanes = some.filter(goesIntoLane);
       if (inLanes.length === 0) return [addJobs(shard, some)];
+      if (this.besideLanes) return [...joinBeside(this.besideLanes, inLanes), addJobs(shard, some)];
       const entries = addEntries(shard, inLanes.map(toEntry));
       const others = some.filter((delivery) => !goesIntoLane(delivery));
       return others.length === 0 ? [entries] : [entries, addJobs(shard, others)];
@@ -523,6 +521,19 @@ function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAd
 
 function goesIntoLane({ isInLane, acceptedAt }: NewDelivery): boolean {
   return isInLane === true && acceptedAt !== undefined;
+}
+
+interface JoinedBesideLanes {
+  join(endpointId: EndpointId, places: readonly NewPlace[]): Step;
+}
+
+type NewPlace = Pick<NewDelivery, 'eventId' | 'line' | 'isNew'> & { readonly acceptedAt: number };
+
+function joinBeside(besideLanes: JoinedBesideLanes, deliveries: readonly DeliveryToAdd[]): readonly Step[] {
+  const ordered = deliveries.filter(({ isInBatches }) => isInBatches !== true);
+  return ordered.map(({ endpointId, acceptedAt = 0, ...place }) =>
+    besideLanes.join(endpointId, [{ ...place, acceptedAt }]),
+  );
 }
 
 function requestIn(stored: string | null): JobRequest {

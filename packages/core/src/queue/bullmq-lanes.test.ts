@@ -4,7 +4,7 @@ import { laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { createAtomic } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
@@ -476,16 +476,16 @@ describe('when the head fails for good', () => {
     await queue.addAll([entry(second)]);
     const lost = await mustTake();
     await client.hset(jobKeys.job(lost.jobId), jobFields.attemptsMade, 4, jobFields.attemptsStarted, 9);
-    const admissionStore = new AdmissionStore(client);
+    const besideLanes = new BesideLanes(client);
     const fail = async (job: TakenJob) => {
       const place = { eventId: first, acceptedAt: job.head?.place ?? 0 };
       const steps = [
-        admissionStore.joinOrder(endpointId, [place]),
+        besideLanes.join(endpointId, [place]),
         lanes.failHead(laneOf(job), first, 'too often'),
       ] as const;
       return (await atomic(steps))[1];
     };
-    return { ...scene, first, second, jobId: `${first}.${endpointId}`, lost, fail, admissionStore };
+    return { ...scene, first, second, jobId: `${first}.${endpointId}`, lost, fail, besideLanes };
   }
 
   it('has a job of its own that fails when it is taken, and nothing else goes on meanwhile', async () => {

@@ -7,6 +7,7 @@ import { laneNameOf } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -69,6 +70,7 @@ async function arrange() {
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(client),
+    besideLanes: new BesideLanes(client),
     auditLog: new AuditLog(client),
     ...buildVerification(client),
     clock: () => NOW,

@@ -8,7 +8,6 @@ import { type Endpoint, findLane, lineOf } from '../domain/endpoint';
 import { type EventId, eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { mayDiscard } from '../endpoints/discard';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
@@ -30,7 +29,6 @@ export interface RedeliveryParts {
   readonly deliveryStore: DeliveryStore;
   readonly deliveryQueue: DeliveryQueue;
   readonly heldDeliveries: HeldDeliveries;
-  readonly admissionStore: AdmissionStore;
   readonly verificationPolicy: VerificationPolicy;
   readonly history: WholeHistory;
   readonly deliveries: Deliveries;
@@ -141,8 +139,7 @@ export class Redelivery {
     endpoint: Endpoint,
     group: string | undefined,
   ): Pick<RedeliveryRequest, 'isInLane' | 'line' | 'isInBatches'> & { readonly isInLane: boolean } {
-    const lane = this.parts.deliveryQueue.hasLanes ? findLane(endpoint, group) : undefined;
-    if (lane === undefined) return { isInLane: false };
+    if (findLane(endpoint, group) === undefined) return { isInLane: false };
     return { isInLane: true, line: lineOf(endpoint, group), isInBatches: endpoint.ordering === 'none' };
   }
 
