@@ -215,7 +215,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     batch: DeliveryBatch,
   ): DeliveryRun {
     const { endpointId, lane: name } = lane;
-    const { eventId, turn, place, isBesideJobs, hadBegun, size, sent, goesAsNewest = false } = head;
+    const { eventId, turn, place, isBesideJobs, hadBegun, members, size, sent, goesAsNewest = false } = head;
     const run = this.runOf(job, { eventId, endpointId }, withRequest(data, head.request), batch);
     const waitsBehind = head.hasWaited && !head.isInBatches;
     // Since it came, behind others; then, as long as the lane did not go on.
@@ -232,7 +232,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         place,
         isBesideJobs,
         wasHeld: this.#holds.has(job),
-        hadBegun,
+        wentTogether: hadBegun && members !== undefined,
         size,
         sent,
         goesAsNewest,
@@ -243,6 +243,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         },
         markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
         unmarkSent: () => this.#runningLanes.unmarkSent(lane, { eventId, acceptedAt: place }, sent),
+        findOutside: (entries) => this.#runningLanes.findOutside(name, entries),
         findNewest: () => this.#runningLanes.findNewest(name),
         runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data, batch),
         goTo: (entry) => {

@@ -1,10 +1,4 @@
-import {
-  type Endpoint,
-  type EndpointAddress,
-  type EndpointId,
-  placeInOrder,
-  usesLane,
-} from '../domain/endpoint';
+import { type Endpoint, type EndpointId, placeInOrder, usesLane } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -37,7 +31,6 @@ const LISTED_AT_ONCE = 250;
 const PROMOTED_AT_ONCE = 25;
 // The others go when their time comes.
 const MOST_PROMOTED = 1_000;
-const MOST_WOKEN = 20_000;
 
 /** The deliveries of an endpoint that are held, or wait for another attempt, when the endpoint changes. */
 export class WaitingDeliveries {
@@ -52,23 +45,10 @@ export class WaitingDeliveries {
     // What has jobs is in order already.
     else if (usesLane(before) && !usesLane(endpoint)) await this.#joinOrder(endpoint);
     else if (!isSameWindow) await formerOrder?.forgetWindows(id);
-    await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
-    if (before.ordering === 'group' && usesLane(before)) await this.#wakeLines({ accountId, endpointId: id });
+    // What waits in lines does so for the end of a window, or behind one that is tried again later.
+    const wakesLines = before.ordering === 'group' && usesLane(before);
+    await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock(), wakesLines);
     if (!isSameWindow) await this.promoteDelayed(id);
-  }
-
-  /** The same for what waits in lines: for the end of a window, or behind one that is tried again later. */
-  async #wakeLines(address: EndpointAddress): Promise<void> {
-    const { heldDeliveries } = this.parts;
-    let left = MOST_WOKEN;
-    for await (const page of heldDeliveries.groupedPagesOf(address.endpointId)) {
-      await heldDeliveries.wakeLinesOf(
-        address,
-        page.map(({ eventId }) => eventId),
-      );
-      left -= page.length;
-      if (left <= 0) return;
-    }
   }
 
   /**

@@ -466,7 +466,7 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   local left = redis.call('ZCARD', lane)
   local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
   if fields[4] then
-    leave_closed(key, counts, counted, tag, account, name, fields[4], event)
+    leave_closed(key, counts, counted, tag, account, name, fields[4], 1)
   elseif fields[2] and not line_in(name) then
     count_lane_held(counts, counted, tag, account, name)
   elseif left > 0 then

@@ -4,10 +4,11 @@ import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
 import { type DeliveryState, FULL_LOG_BYTES } from '../domain/delivery-log';
-import { type Endpoint, findLane, lineOf } from '../domain/endpoint';
+import { type Endpoint, findLane, lineOf, placeInOrder } from '../domain/endpoint';
 import { type EventId, eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
+import type { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { mayDiscard } from '../endpoints/discard';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
@@ -29,6 +30,7 @@ export interface RedeliveryParts {
   readonly deliveryStore: DeliveryStore;
   readonly deliveryQueue: DeliveryQueue;
   readonly heldDeliveries: HeldDeliveries;
+  readonly besideLanes: BesideLanes;
   readonly verificationPolicy: VerificationPolicy;
   readonly history: WholeHistory;
   readonly deliveries: Deliveries;
@@ -108,7 +110,7 @@ export class Redelivery {
     requestId: string,
     act?: Act,
   ): Promise<DeliveryWithAttempts> {
-    const { history, deliveries, auditLog } = this.parts;
+    const { history, deliveries, auditLog, besideLanes, atomic } = this.parts;
     const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
     const head = await history.findHead(accountId, eventId);
     if (!head) throw eventNotFound();
@@ -124,10 +126,13 @@ export class Redelivery {
       endpointId,
       eventId,
       acceptedAt,
-      ...(endpoint && this.placeInLane(endpoint, head.group)),
+      ...(endpoint ? this.placeInLane(endpoint, head.group) : { isInLane: false }),
       trigger: 'manual',
       requestId,
     } as const;
+    // What waits for it must not go before it. A place that is left without a job is removed when the lanes are looked at.
+    const place = endpoint && !request.isInLane ? placeInOrder(endpoint, head.group) : undefined;
+    if (place) await atomic([besideLanes.join(endpointId, [{ eventId, acceptedAt, ...place }])]);
     // First: from the next step on a worker may send it.
     if (act) await auditLog.record({ act, accountId, targetId: id });
     await this.#whileRehydrated(accountId, [request], () => this.#sendWhenPossible(request));

@@ -48,7 +48,7 @@ function arrange({
       wakeUpDueAt: async () => undefined,
       async release({ endpointId }, { most }) {
         wakeUps.push({ endpointId, permits: most, at: Date.now() - NOW });
-        return { left: await release(), released: 0, missing: [] };
+        return { left: await release(), released: 0, missing: [], hasMoreLines: false };
       },
     }),
     endpointStore: fake<EndpointStore>({ find: async (accountId, id) => buildEndpoint({ accountId, id }) }),

@@ -235,6 +235,7 @@ export const SAFETY_WAKE_UP_MS = 10_000;
 const FULL_WAKE_UP_MS = 1_000;
 // Hundreds of restored ones may come one after the other.
 const LOOK_AGAIN_MS = 10;
+const JOINING_AT_ONCE = 200;
 // Nothing is sent to a deleted endpoint: each released delivery ends as cancelled.
 const DELETED_AT_ONCE = 500;
 const DELETED_WAKE_UP_MS = 100;
@@ -266,13 +267,14 @@ export async function wakeUpEndpoint(
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
   const request = { most, only, wakesLines, wakeUpWasDueAt, wakeUpAgainAt, now };
-  const { left, missing } = await heldDeliveries.release(address, request);
+  const { released, left, missing, hasMoreLines } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
   const isRestored = await Promise.all(
     [...missing, ...waitedFor].map((eventId) => restoreDelivery(parts, address, eventId)),
   );
-  return { left, wakeUpAgainAt: isRestored.includes(true) ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
+  const isSoon = hasMoreLines || released >= JOINING_AT_ONCE || isRestored.includes(true);
+  return { left, wakeUpAgainAt: isSoon ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
 }
 
 async function allowanceOf(
@@ -296,7 +298,9 @@ async function allowanceOf(
   if (most < 1) return { most: 0, againInMs };
   const { besideLanes, formerOrder, oldestEvents } = parts;
   if (formerOrder) return { againInMs, ...(await formerOrder.allow(endpoint, most, oldestEvents)) };
-  return { most, waitedFor: await besideLanes.look(endpoint.id), againInMs };
+  const waitedFor = await besideLanes.look(endpoint.id);
+  // What is held with jobs of its own only becomes entries of the lane.
+  return { most: endpoint.ordering === 'strict' ? JOINING_AT_ONCE : most, waitedFor, againInMs };
 }
 
 /**

@@ -55,9 +55,21 @@ export class BesideLanes {
 
   /** @param line absent: of the whole endpoint. */
   async first(endpointId: EndpointId, line?: string): Promise<BesidePlace | undefined> {
+    return (await this.list(endpointId, line, 0, 1))[0];
+  }
+
+  /** Some in their order, from a position in it. */
+  async list(
+    endpointId: EndpointId,
+    line: string | undefined,
+    from: number,
+    most: number,
+  ): Promise<readonly BesidePlace[]> {
     const order = keys.order(endpointId) + suffixOf(line);
-    const [first, place] = await this.redis.zrange(order, '0', '0', 'WITHSCORES');
-    return first === undefined ? undefined : { eventId: first as EventId, acceptedAt: Number(place) };
+    const flat = await this.redis.zrange(order, String(from), String(from + most - 1), 'WITHSCORES');
+    return flat.flatMap((eventId, i) =>
+      i % 2 === 0 ? [{ eventId: eventId as EventId, acceptedAt: Number(flat[i + 1]) }] : [],
+    );
   }
 
   /** Whether another delivery goes before this one. */
