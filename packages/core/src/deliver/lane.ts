@@ -10,6 +10,7 @@ export const BEHIND_MS = 100;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
 const SUPERSEDED_AT_ONCE = 100;
+const LOOKED_AT_FOR_OVER = 200;
 const MOST_ROUNDS = 100;
 
 /**
@@ -183,6 +184,24 @@ async function supersedeSome(
   const ended = older.filter((_, i) => hasEnded[i]);
   if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
   return ended.length > 0 && first.length === SUPERSEDED_AT_ONCE;
+}
+
+/**
+ * End those behind the first one whose RETENTION is over. One that was requested again may be open for longer than they: until it
+ * ends, nothing else would look at them.
+ */
+export async function endThoseOver(parts: AttemptParts, run: DeliveryRun, lane: LaneRun): Promise<void> {
+  const { clock, retention } = parts;
+  const overUntil = clock() - retention.ageMs;
+  if (lane.place > overUntil || lane.size === 1) return;
+  const first = await lane.listFirst(LOOKED_AT_FOR_OVER);
+  const over = first.filter(
+    ({ eventId, acceptedAt, request }) =>
+      eventId !== run.eventId && acceptedAt <= overUntil && request === undefined,
+  );
+  const loaded = await Promise.all(over.map((entry) => loadDelivery(parts, lane.runOf(entry))));
+  const ended = over.filter((_, i) => loaded[i]?.kind === 'ended');
+  if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
 }
 
 /** It is due later, and others of its lane need not wait for it: it gets a job of its own. */
