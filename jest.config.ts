@@ -15,7 +15,7 @@ const tsx = {
 const PORTAL = '<rootDir>/tools/test/portal-transformer.mjs';
 
 const common: Config = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/tools/test/timed-environment.mjs',
   rootDir: __dirname,
   transform: {
     // Components of the portal, rendered to text: these tests need no browser.

@@ -60,3 +60,9 @@ it.each<[string, Partial<ReshardingBounds>]>([
   expect(sightings.has('two that move it towards each other')).toBe(true);
   expect(sightings.has('all ended')).toBe(true);
 });
+
+it('the newest of three goes in place of the others, and none after it, while queues are split again', () => {
+  const bounds = { deliveries: 3, workers: 2, attempts: 1, faults: 0, ownJobs: false, coalesces: true };
+  const { violations } = visit('resharded lane, the newest of three', reshardedLane({ bounds }));
+  expect(violations).toEqual({});
+});

@@ -6,7 +6,10 @@ export type ReshardingRule =
   | 'locks are asked for before places'
   | 'a delivery leaves only after it was seen in its new place'
   | 'an older delivery in another shard is waited for'
-  | 'no request is sent while a worker has the delivery in another shard';
+  | 'no request is sent while a worker has the delivery in another shard'
+  | 'the newest waits while another shard has its lane'
+  | 'the newest that waits for another shard is an entry there'
+  | 'what was sent last moves with the entries';
 
 export interface ReshardingBounds {
   readonly deliveries: number;
@@ -18,6 +21,10 @@ export interface ReshardingBounds {
   readonly faults: number;
   /** Whether a delivery may also be added with a job of its own, as by a version before. */
   readonly ownJobs: boolean;
+  /** Whether only the newest of the lane is sent. */
+  readonly coalesces?: boolean;
+  /** Whether the first delivery has ended before, and is asked for once more. */
+  readonly redelivers?: boolean;
 }
 
 interface Choices {
@@ -40,12 +47,21 @@ interface Delivery {
   readonly failures: number;
   readonly hasEnded: boolean;
   readonly wasSent: boolean;
+  /** Whether an attempt of it is recorded. */
+  readonly wasTried: boolean;
+  readonly isSuperseded: boolean;
+  /** Whether it had ended, and was not asked for again yet. */
+  readonly isToRedeliver: boolean;
+  /** Whether its run has found its lane in another shard. */
+  readonly hasWaited: boolean;
 }
 
 interface ShardLane {
   readonly job: Job;
   /** The delivery whose turn has begun. */
   readonly head?: number | undefined;
+  /** The last one that was sent in place of older ones. */
+  readonly sent?: number | undefined;
 }
 
 /** What a run of a lane at home has done last. */
@@ -55,6 +71,8 @@ type HeadPlace =
   | 'is next'
   | 'is alone'
   | 'loaded'
+  | 'is last'
+  | 'is newest'
   | 'sending'
   | 'over'
   | 'later';
@@ -72,6 +90,10 @@ interface Worker {
   /** The delivery that it runs, or those that it moves. */
   readonly of: readonly number[];
   readonly to: Shard;
+  /** What was sent last in the lane, when it was taken. */
+  readonly sent?: number | undefined;
+  /** Whether it runs its delivery in place of older ones. */
+  readonly goesAsNewest?: boolean;
 }
 
 export interface ReshardingState {
@@ -90,7 +112,15 @@ const MOVE_PLACES: ReadonlySet<string> = new Set<MovePlace>([
   'found nobody',
   'saw places',
 ]);
-const IDLE = { at: 'idle', shard: 0, hasLane: true, of: [], to: 0 } as const;
+const IDLE = {
+  at: 'idle',
+  shard: 0,
+  hasLane: true,
+  of: [],
+  to: 0,
+  sent: undefined,
+  goesAsNewest: false,
+} as const;
 
 /**
  * A lane in strict order while the queues are being split again. Each worker learns of the new layout at a moment of its own, and each
@@ -101,16 +131,20 @@ const IDLE = { at: 'idle', shard: 0, hasLane: true, of: [], to: 0 } as const;
  *     a head at home ─▶ no older event ─▶ no older entry elsewhere ─▶ nobody has it elsewhere ─▶ log read ─▶ sent ─▶ ended
  */
 export function reshardedLane(choices: Choices): Protocol<ReshardingState> {
-  const { deliveries, workers, faults } = choices.bounds;
+  const { deliveries, workers, faults, coalesces = false, redelivers = false } = choices.bounds;
   return {
     initial: {
-      deliveries: Array.from({ length: deliveries }, () => ({
-        isKnown: false,
+      deliveries: Array.from({ length: deliveries }, (_, index) => ({
+        isKnown: redelivers && index === 0,
         isEntry: [false, false],
         job: ['absent', 'absent'],
         failures: 0,
-        hasEnded: false,
+        hasEnded: redelivers && index === 0,
         wasSent: false,
+        wasTried: false,
+        isSuperseded: false,
+        isToRedeliver: redelivers && index === 0,
+        hasWaited: false,
       })),
       lanes: [{ job: 'absent' }, { job: 'absent' }],
       workers: Array.from({ length: workers }, () => ({ home: 0, ...IDLE })),
@@ -118,10 +152,12 @@ export function reshardedLane(choices: Choices): Protocol<ReshardingState> {
     },
     stepsFrom: (state) => stepsFrom(choices, state),
     keyOf,
-    forbidden,
+    forbidden: { ...forbidden, ...(coalesces ? forbiddenOfNewest : forbiddenInOrder) },
     possible,
     isAtRest: (state) =>
-      state.deliveries.every(({ hasEnded }, index) => hasEnded && placesOf(state, index) === 0) &&
+      state.deliveries.every(
+        ({ hasEnded, isToRedeliver }, index) => hasEnded && !isToRedeliver && placesOf(state, index) === 0,
+      ) &&
       state.lanes.every(({ job }) => job === 'absent') &&
       state.workers.every(({ home, at }) => home === 1 && at === 'idle'),
   };
@@ -145,9 +181,9 @@ function* stepsFrom(choices: Choices, state: ReshardingState): Iterable<Step<Res
 }
 
 function* fanOutSteps({ bounds }: Choices, state: ReshardingState): Iterable<Step<ReshardingState>> {
-  for (const [index, { isKnown }] of state.deliveries.entries()) {
-    if (isKnown) continue;
-    const known = withDelivery(state, index, { isKnown: true });
+  for (const [index, { isKnown, isToRedeliver }] of state.deliveries.entries()) {
+    if (isKnown && !isToRedeliver) continue;
+    const known = withDelivery(state, index, { isKnown: true, hasEnded: false, isToRedeliver: false });
     for (const shard of SHARDS) {
       yield ordinary(`ADD ${index} to lane ${shard}`, withEntries(known, shard, [index]));
       if (bounds.ownJobs)
@@ -185,7 +221,8 @@ function* takeSteps(
       const at = head === undefined ? 'over' : isHome ? 'has head' : 'is misplaced';
       const of = head === undefined ? [] : [head];
       const taken = withLane(state, shard, { ...lane, job });
-      yield ordinary(`${name} lane ${shard}`, withWorker(taken, number, { at, shard, of, hasLane: true }));
+      const change = { at, shard, of, hasLane: true, sent: lane.sent } as const;
+      yield ordinary(`${name} lane ${shard}`, withWorker(taken, number, change));
     }
     for (const [index, delivery] of state.deliveries.entries()) {
       if (delivery.job[shard] !== 'waiting') continue;
@@ -214,21 +251,20 @@ function* headSteps(
   { bounds, without }: Choices,
   state: ReshardingState,
   number: number,
-  { shard, of }: Worker,
+  { shard, of, sent, goesAsNewest = false }: Worker,
   at: HeadPlace,
 ): Iterable<Step<ReshardingState>> {
   const lane = state.lanes[shard];
   const [event = 0] = of;
   const delivery = state.deliveries[event];
+  const isBehindEvent = state.deliveries.slice(0, event).some(({ isKnown }) => !isKnown);
   const step = (name: string, change: Partial<Worker>, from = state) =>
     ordinary(`worker ${number} ${name}`, withWorker(from, number, change));
   switch (at) {
-    case 'has head': {
-      const isBehind = state.deliveries.slice(0, event).some(({ isKnown }) => !isKnown);
+    case 'has head':
       if (lane.head === event) yield step('goes on with its head', { at: 'is next' });
-      else yield step('looks at the events', { at: isBehind ? 'later' : 'knows events' });
+      else yield step('looks at the events', { at: isBehindEvent ? 'later' : 'knows events' });
       break;
-    }
     case 'knows events': {
       const [first = event] = entriesOf(state, otherThan(shard));
       const isBehind = first < event && without !== 'an older delivery in another shard is waited for';
@@ -249,7 +285,15 @@ function* headSteps(
       yield step('reads the log', { at: delivery?.hasEnded ? 'over' : 'loaded' });
       break;
     case 'loaded': {
-      if (!isOwnerOf(state, number) || headOf(state, shard) !== event)
+      if (bounds.coalesces && (goesAsNewest || !delivery?.wasTried)) {
+        const newest = entriesOf(state, shard).at(-1);
+        if (sent !== undefined && event < sent && state.deliveries[sent]?.wasTried) {
+          const superseded = withDelivery(state, event, { hasEnded: true, isSuperseded: true });
+          yield step(`supersedes ${event}`, { at: 'over' }, superseded);
+        } else if (newest !== undefined && newest !== event)
+          yield step('goes to the newest', { at: 'is next', of: [newest], goesAsNewest: true });
+        else yield step('looks at the events', { at: isBehindEvent ? 'later' : 'is last' });
+      } else if (!isOwnerOf(state, number) || headOf(state, shard) !== event)
         yield step('has no turn', { at: 'later' });
       else {
         const begun = withLane(state, shard, { ...lane, head: event });
@@ -257,11 +301,27 @@ function* headSteps(
       }
       break;
     }
+    case 'is last':
+      yield* waitOrGoAsNewest(without, state, number, event, shard);
+      break;
+    case 'is newest': {
+      if (!isOwnerOf(state, number) || entriesOf(state, shard).at(-1) !== event)
+        yield step('has no turn', { at: 'later' });
+      else {
+        const begun = withLane(state, shard, { ...lane, head: event, sent: event });
+        yield step(`sends ${event}`, { at: 'sending' }, withDelivery(begun, event, { wasSent: true }));
+      }
+      break;
+    }
     case 'sending': {
       const failures = Math.min((delivery?.failures ?? 0) + 1, bounds.attempts);
       const hasEnded = delivery?.hasEnded || failures === bounds.attempts;
-      yield step('has a success', { at: 'over' }, withDelivery(state, event, { hasEnded: true }));
-      const failed = withDelivery(state, event, { failures, hasEnded });
+      yield step(
+        'has a success',
+        { at: 'over' },
+        withDelivery(state, event, { hasEnded: true, wasTried: true }),
+      );
+      const failed = withDelivery(state, event, { failures, hasEnded, wasTried: true });
       yield step('has a failure', { at: hasEnded ? 'over' : 'later' }, failed);
       break;
     }
@@ -270,10 +330,31 @@ function* headSteps(
       break;
     case 'later': {
       const wasTried = lane.head !== undefined && (state.deliveries[lane.head]?.failures ?? 0) > 0;
-      const later = { head: wasTried ? lane.head : undefined, job: 'delayed' } as const;
+      const later = { ...lane, head: wasTried ? lane.head : undefined, job: 'delayed' } as const;
       yield step('puts it off', IDLE, isOwnerOf(state, number) ? withLane(state, shard, later) : state);
     }
   }
+}
+
+/** Until all are in one lane nobody knows which is the newest, and what was sent last. */
+function* waitOrGoAsNewest(
+  without: ReshardingRule | undefined,
+  state: ReshardingState,
+  number: number,
+  event: number,
+  shard: Shard,
+): Iterable<Step<ReshardingState>> {
+  const other = otherThan(shard);
+  const isElsewhere = entriesOf(state, other).length > 0;
+  if (!isElsewhere || without === 'the newest waits while another shard has its lane') {
+    yield ordinary(`worker ${number} sees no other lane`, withWorker(state, number, { at: 'is newest' }));
+    return;
+  }
+  const joins = without !== 'the newest that waits for another shard is an entry there';
+  const joined = joins ? withAdded(state, other, [event], true) : state;
+  const hasNewer = entriesOf(state, other).some((index) => index > event);
+  const waits = hasNewer ? withDelivery(joined, event, { hasWaited: true }) : joined;
+  yield ordinary(`worker ${number} sees another lane`, withWorker(waits, number, { at: 'later' }));
 }
 
 /** By a worker that has the lane or the job. The step is a script for each, or a read for each. */
@@ -305,13 +386,20 @@ function* moveSteps(
       break;
     // By then it may have learned of the new layout.
     case 'listed':
-      yield step(
-        'adds it there',
-        { at: 'added', to: home },
-        without === 'a delivery leaves only after it was seen in its new place'
-          ? state
-          : withAdded(state, home, of, hasLane),
-      );
+      if (
+        hasLane &&
+        state.lanes[home].job.startsWith('active:') &&
+        without !== 'nothing moves to where a worker has it'
+      )
+        yield step('finds a worker there', IDLE, putOff);
+      else
+        yield step(
+          'adds it there',
+          { at: 'added', to: home },
+          without === 'a delivery leaves only after it was seen in its new place'
+            ? state
+            : withAdded(hasLane ? withTurnMoved(without, state, shard, home, of) : state, home, of, hasLane),
+        );
       break;
     case 'added':
       if (areLockedLast) yield step('sees places', { at: 'found nobody', of: arePlaced });
@@ -389,16 +477,37 @@ function withAdded(
   return missing.reduce((next, index) => withOwnJob(next, index, shard, 'waiting'), state);
 }
 
+/** The lane goes on as it did where its entries come from, unless it has its own turn. */
+function withTurnMoved(
+  without: ReshardingRule | undefined,
+  state: ReshardingState,
+  from: Shard,
+  to: Shard,
+  of: readonly number[],
+): ReshardingState {
+  const { head, sent = -1 } = state.lanes[from];
+  const lane = state.lanes[to];
+  const last = without === 'what was sent last moves with the entries' ? -1 : sent;
+  const newest = Math.max(last, lane.sent ?? -1);
+  const moved = head !== undefined && of.includes(head) ? head : undefined;
+  return withLane(state, to, {
+    ...lane,
+    head: lane.head ?? moved,
+    sent: newest < 0 ? undefined : newest,
+  });
+}
+
 function withEntries(state: ReshardingState, shard: Shard, indexes: readonly number[]): ReshardingState {
   if (indexes.length === 0) return state;
   const added = indexes.reduce((next, index) => withEntry(next, index, shard, true), state);
   const lane = state.lanes[shard];
-  return lane.job === 'absent' ? withLane(added, shard, { job: 'waiting' }) : added;
+  return lane.job === 'absent' ? withLane(added, shard, { ...lane, job: 'waiting' }) : added;
 }
 
 function withoutEntries(state: ReshardingState, shard: Shard, indexes: readonly number[]): ReshardingState {
   const left = indexes.reduce((next, index) => withEntry(next, index, shard, false), state);
-  return withLane(left, shard, { job: entriesOf(left, shard).length === 0 ? 'absent' : 'waiting' });
+  if (entriesOf(left, shard).length === 0) return withLane(left, shard, { job: 'absent' });
+  return withLane(left, shard, { job: 'waiting', sent: state.lanes[shard].sent });
 }
 
 function withEntry(state: ReshardingState, index: number, shard: Shard, isEntry: boolean): ReshardingState {
@@ -440,16 +549,14 @@ function withWorker(state: ReshardingState, number: number, change: Partial<Work
 /** Which of the workers it is makes no difference. */
 function keyOf({ deliveries, lanes, workers, faultsLeft }: ReshardingState): string {
   const kindOf = (job: Job) => (job.startsWith('active:') ? 'active' : job);
-  const keys = workers.map(({ home, at, shard, hasLane, of, to }, number) => {
+  const keys = workers.map(({ home, at, shard, hasLane, of, to, sent, goesAsNewest }, number) => {
     const locks = [...lanes.map(({ job }) => job), ...deliveries.flatMap(({ job }) => job)];
     const owned = locks.map((job) => (job === `active:${number}` ? 1 : 0)).join('');
-    return [home, at, shard, hasLane, of, to, owned].join();
+    return [home, at, shard, hasLane, of, to, sent, goesAsNewest, owned].join();
   });
   return [
-    ...deliveries.map(({ isKnown, isEntry, job, failures, hasEnded, wasSent }) =>
-      [isKnown, isEntry, job.map(kindOf), failures, hasEnded, wasSent].join(),
-    ),
-    ...lanes.map(({ job, head }) => `${kindOf(job)} ${head}`),
+    ...deliveries.map(({ job, ...delivery }) => [job.map(kindOf), ...Object.values(delivery)].join()),
+    ...lanes.map(({ job, head, sent }) => `${kindOf(job)} ${head} ${sent}`),
     ...keys.toSorted(),
     faultsLeft,
   ].join(';');
@@ -464,6 +571,12 @@ const forbidden: Watches<ReshardingState> = {
     ),
   'a lane with entries and no job': ({ after }) =>
     SHARDS.some((shard) => after.lanes[shard].job === 'absent' && entriesOf(after, shard).length > 0),
+  'a request that starts beside one whose run has the lock': ({ before, after }) =>
+    after.workers.some((_worker, number) => isSending(after, number) && !isSending(before, number)) &&
+    before.workers.some((_worker, number) => isSending(before, number) && isOwnerOf(before, number)),
+};
+
+const forbiddenInOrder: Watches<ReshardingState> = {
   'a first request before that of an older one that has not ended': ({ before, after }) =>
     after.workers.some(
       ({ of: [event = 0] }, number) =>
@@ -472,9 +585,22 @@ const forbidden: Watches<ReshardingState> = {
         !before.deliveries[event]?.wasSent &&
         before.deliveries.slice(0, event).some(({ hasEnded }) => !hasEnded),
     ),
-  'a request that starts beside one whose run has the lock': ({ before, after }) =>
-    after.workers.some((_worker, number) => isSending(after, number) && !isSending(before, number)) &&
-    before.workers.some((_worker, number) => isSending(before, number) && isOwnerOf(before, number)),
+};
+
+const forbiddenOfNewest: Watches<ReshardingState> = {
+  'a first request after that of a newer one': ({ before, after }) =>
+    after.workers.some(({ of: [event = 0] }, number) => {
+      const delivery = before.deliveries[event];
+      const isFirst = isSending(after, number) && !isSending(before, number) && !delivery?.wasSent;
+      // What is asked for once more is sent, unless it has waited for the newer one.
+      const isAsked = delivery?.hasWaited === false && event === 0;
+      return isFirst && !isAsked && before.deliveries.slice(event + 1).some(({ wasSent }) => wasSent);
+    }),
+  'one that was superseded by none that was tried': ({ after: { deliveries } }) =>
+    deliveries.some(
+      ({ isSuperseded }, index) =>
+        isSuperseded && !deliveries.slice(index + 1).some(({ wasTried }) => wasTried),
+    ),
 };
 
 const possible: Watches<ReshardingState> = {
@@ -483,5 +609,6 @@ const possible: Watches<ReshardingState> = {
   'a delivery in two shards': ({ after }) => after.deliveries.some((_, index) => placesOf(after, index) > 1),
   'one that waits behind one in another shard': ({ before, after }) =>
     after.workers.some(({ at }, number) => at === 'later' && before.workers[number]?.at === 'knows events'),
+  'one that is superseded': ({ after }) => after.deliveries.some(({ isSuperseded }) => isSuperseded),
   'all ended': ({ after }) => after.deliveries.every(({ hasEnded }) => hasEnded),
 };

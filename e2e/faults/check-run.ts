@@ -82,12 +82,28 @@ function checkLimits(
   { name, options }: EndpointSpec,
 ): readonly Finding[] {
   const losses = redisMayLose === undefined ? [] : ledger.faults;
-  const isStrict = options?.ordering === 'strict';
+  const cap = IN_FLIGHT_OF_A_WORKER * mostWorkers;
+  const { ordering } = options ?? {};
   return [
-    ...checkInFlight(ledger, name, isStrict ? 1 : IN_FLIGHT_OF_A_WORKER * mostWorkers),
+    ...(ordering === 'group'
+      ? groupsOf(ledger).flatMap((group) => checkInFlight(group, name, 1))
+      : checkInFlight(ledger, name, ordering === 'strict' ? 1 : cap)),
     ...(typeof options?.rate_limit === 'number' ? checkRate(ledger, name, options.rate_limit) : []),
-    ...(isStrict ? checkOrder(ledger, name, losses) : []),
+    ...(ordering === 'strict' || ordering === 'group' ? checkOrder(ledger, name, ordering, losses) : []),
   ];
+}
+
+/** The requests of each group of events, beside the faults. */
+function groupsOf({ published, requests, faults }: Ledger): readonly Pick<Ledger, 'requests' | 'faults'>[] {
+  const groups = new Map<string, ReceivedRequest[]>();
+  for (const request of requests) {
+    const group = published.get(request.marker)?.group;
+    if (group === undefined) continue;
+    const known = groups.get(group);
+    if (known) known.push(request);
+    else groups.set(group, [request]);
+  }
+  return [...groups.values()].map((ofGroup) => ({ requests: ofGroup, faults }));
 }
 
 function describeLoss(ledger: Ledger, { event, endpoint }: OwedDelivery): string {

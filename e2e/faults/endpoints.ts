@@ -23,7 +23,7 @@ export const BULK_TYPE = 'keyword.quick_win';
 export const VOLUME_TYPE = 'stock.changed';
 /** Fewer, and many at a time: a rate limit stops some of each volley, and has let all of it through before the next. */
 export const SPARSE_TYPE = 'brief.created';
-/** One after the other, each after the one before was acknowledged. */
+/** Each after the one before of its group was acknowledged. */
 export const SEQUENTIAL_TYPE = 'import.completed';
 
 /** The one that wants the volume. */
@@ -35,8 +35,10 @@ const BULK_RATE_LIMIT_PER_SECOND = 100;
 /** The endpoint that a run makes respond with 503 for a while. */
 export const UNAVAILABLE = 'unavailable';
 
-/** How the events of two of them go together in requests. */
+/** How the events of three of them go together in requests. */
 export const BATCH = { max_events: 25, max_wait_ms: 300 };
+/** How long the newest event of a group may come to go in place of older ones. */
+export const COALESCE = { window_ms: 1_500 };
 /** The endpoint whose events code makes. */
 export const TRANSFORMED = 'transformed';
 
@@ -82,10 +84,35 @@ export const endpoints: readonly EndpointSpec[] = [
   },
   { name: TRANSFORMED, events: [BULK_TYPE], respondsAfterMs: 20, isFlaky: true, code: codeOf(1) },
   { name: 'strict', events: [SEQUENTIAL_TYPE], respondsAfterMs: 2, options: { ordering: 'strict' } },
+  {
+    name: 'grouped',
+    events: [SEQUENTIAL_TYPE],
+    respondsAfterMs: 20,
+    isFlaky: true,
+    options: { ordering: 'group' },
+  },
+  {
+    name: 'grouped-batched',
+    events: [SEQUENTIAL_TYPE],
+    respondsAfterMs: 20,
+    options: { ordering: 'group', batch: BATCH },
+  },
+  {
+    name: 'coalesced',
+    events: [SEQUENTIAL_TYPE],
+    respondsAfterMs: 20,
+    isFlaky: true,
+    options: { ordering: 'group', coalesce: COALESCE },
+  },
   // An operational type that no run brings about: this endpoint asked for nothing that is published.
   { name: 'uninterested', events: ['webhook.disabled'], respondsAfterMs: 0 },
   { name: 'foreign', events: ['*'], respondsAfterMs: 0, isForeign: true },
 ];
+
+/** Those that keep an order: an old event that is asked for once more would come after newer ones. */
+export function namesOfOrdered(specs: readonly EndpointSpec[]): ReadonlySet<string> {
+  return new Set(specs.filter(({ options }) => options?.ordering !== undefined).map(({ name }) => name));
+}
 
 /** The names of those that are to get events of this type. */
 export function subscribersOf(type: string, specs: readonly EndpointSpec[]): readonly string[] {

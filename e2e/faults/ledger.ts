@@ -4,8 +4,8 @@
 export interface PublishedEvent {
   readonly marker: string;
   readonly type: string;
-  /** Which of a run's sequences it belongs to, where the next one was sent after this one's acknowledgement. */
-  readonly isSequential: boolean;
+  /** It is sent after the acknowledgement of the one before in its group. Absent: it belongs to none. */
+  readonly group?: string;
   /** Just before it was sent for the first time. */
   readonly madeAt: number;
 }

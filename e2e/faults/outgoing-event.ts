@@ -4,6 +4,7 @@ import { BULK_TYPE, SEQUENTIAL_TYPE, SPARSE_TYPE, VOLUME_TYPE } from './endpoint
 export interface OutgoingEvent {
   readonly marker: string;
   readonly type: string;
+  readonly group?: string;
   readonly data: Readonly<Record<string, unknown>>;
   /** The publisher's own id for it. */
   readonly id?: string;
@@ -15,9 +16,15 @@ export interface OutgoingEvent {
 export function buildEvent(
   type: string,
   marker: string,
-  { isOwnId }: { readonly isOwnId: boolean },
+  { isOwnId, group }: { readonly isOwnId: boolean; readonly group?: string | undefined },
 ): OutgoingEvent {
-  return { marker, type, data: dataOf(type, marker), ...(isOwnId ? { id: marker } : {}) };
+  return {
+    marker,
+    type,
+    data: dataOf(type, marker),
+    ...(isOwnId ? { id: marker } : {}),
+    ...(group === undefined ? {} : { group }),
+  };
 }
 
 function dataOf(type: string, marker: string): Readonly<Record<string, unknown>> {

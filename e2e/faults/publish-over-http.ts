@@ -58,6 +58,6 @@ async function post<Body>(
   return JSON.parse(text) as Body;
 }
 
-function withoutMarker({ type, data, id }: OutgoingEvent) {
-  return id === undefined ? { type, data } : { type, data, id };
+function withoutMarker({ marker: _marker, ...event }: OutgoingEvent) {
+  return event;
 }

@@ -11,6 +11,8 @@ const TICK_MS = 20;
 /** What `start` starts. */
 const SEQUENCES = 4;
 const BATCH_SIZE = 5;
+// So many that each has, most of the time, an event or two that wait.
+const GROUPS = 5;
 // Half as much again as the tightest rate limit lets through in a second.
 const SPARSE_VOLLEY = 30;
 const VOLUME_BATCH = 50;
@@ -34,7 +36,7 @@ export interface Rates {
   readonly volume?: number;
   /** Events a second of the type that the troubled endpoints want; they come in volleys. */
   readonly sparse: number;
-  /** At most: each waits for the acknowledgement of the one before. */
+  /** At most, of all groups together: each waits for the acknowledgement of the one before. */
   readonly sequential: number;
 }
 
@@ -80,6 +82,17 @@ export class Publisher {
       const part = batch.slice(from, from + BATCH_SIZE * 5);
       await this.#repeat(part, () => publishBatch(this.#nextTarget(), part));
     }
+  }
+
+  /** Publishes so many groups at once, each with so many events, one after the other. */
+  async publishGroups(groups: number, events: number): Promise<void> {
+    this.#count += 1;
+    const name = `groups-${this.#count}`;
+    await Promise.all(
+      Array.from({ length: groups }, async (_, i) => {
+        for (let left = events; left > 0; left -= 1) await this.#publishInGroup(`${name}-${i}`);
+      }),
+    );
   }
 
   /** An event that is ours to publish. */
@@ -166,26 +179,25 @@ export class Publisher {
         await wait(TICK_MS);
         continue;
       }
-      const [event] = this.#build(SEQUENTIAL_TYPE, 1, true, { isSequential: true });
-      if (event === undefined) return;
       const startedAt = Date.now();
-      await this.#repeat([event], () => publishOne(this.#nextTarget(), event));
+      await this.#publishInGroup(`group-${this.options.random.between(1, GROUPS)}`);
       await wait(Math.max(startedAt + 1_000 / perSecond - Date.now(), 1));
     }
   }
 
-  #build(
-    type: string,
-    count: number,
-    isOwnId: boolean,
-    { isSequential }: { readonly isSequential: boolean } = { isSequential: false },
-  ): OutgoingEvent[] {
+  async #publishInGroup(group: string): Promise<void> {
+    const [event] = this.#build(SEQUENTIAL_TYPE, 1, true, group);
+    if (event) await this.publishUntilAcknowledged(event);
+  }
+
+  #build(type: string, count: number, isOwnId: boolean, group?: string): OutgoingEvent[] {
     return Array.from({ length: count }, () => {
       this.#count += 1;
       // Of one length, so that markers sort as they were made.
-      const event = buildEvent(type, `m${String(this.#count).padStart(7, '0')}`, { isOwnId });
+      const event = buildEvent(type, `m${String(this.#count).padStart(7, '0')}`, { isOwnId, group });
       const { marker } = event;
-      this.published.set(marker, { marker, type, isSequential, madeAt: Date.now() });
+      const madeAt = Date.now();
+      this.published.set(marker, { marker, type, madeAt, ...(group === undefined ? {} : { group }) });
       return event;
     });
   }

@@ -1,9 +1,14 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
+import { OF_LANES } from '../support/keys-of-lanes';
 import type { RedisDeployment } from './redis/redis-deployment';
 
 // A replay that is at work owes what nothing else is waiting for.
 const QUEUES = ['events', 'deliveries', 'events-dead-letters', 'replays'] as const;
+// Sweeps of workers are over by then.
+const LOOKS = 20;
+const LOOK_EVERY_MS = 1_000;
 const STATES = ['wait', 'active', 'delayed', 'prioritized', 'failed'] as const;
 
 /** How many jobs there are, of each queue and state that has any. */
@@ -31,6 +36,18 @@ export class QueueObserver {
       }
     }
     return depths;
+  }
+
+  /** The keys of orders and full requests, once there are no jobs. Waits for those that a worker is about to remove. */
+  async findLeftKeys(looks = LOOKS): Promise<readonly string[]> {
+    for (let look = 1; ; look += 1) {
+      const connection = this.#connection;
+      const nodes = 'nodes' in connection ? connection.nodes('master') : [connection];
+      const keys = (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
+      const left = keys.filter((key) => OF_LANES.test(key));
+      if (left.length === 0 || look === looks) return left;
+      await wait(LOOK_EVERY_MS);
+    }
   }
 
   async close(): Promise<void> {

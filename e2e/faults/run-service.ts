@@ -158,7 +158,8 @@ async function actAndCheck(
   for (const check of checks) findings.push(...(await check()));
   const depths = await drain({
     ...patience,
-    countOwed: () => findOwed(acknowledged.values(), receivers.accepted, specs).length,
+    countOwed: () =>
+      findOwed({ acknowledged, published: publisher.published }, receivers.accepted, specs).length,
     countRequests: () => receivers.requests.length,
     readDepths: () => observer.read(),
     findOpenBreakers: () => findOpenBreakers(service.client, registered),
@@ -182,6 +183,7 @@ async function actAndCheck(
     ),
   );
   if (redisMayLose === undefined) {
+    findings.push(...toFindings('keys of an order left', await observer.findLeftKeys()));
     findings.push(...(await checkWholeRecord(service.client, registered, recorded)));
   }
   const { published } = publisher;

@@ -57,6 +57,26 @@ it('holds those behind a delivery that fails until it is exhausted, and no other
   await Promise.all([strict.stop(), other.stop()]);
 });
 
+it('sends what was redelivered while its webhook was disabled and discards, in order and before newer events', async () => {
+  client = await openAccount();
+  const receiver = await Receiver.start();
+  const { id } = await client.register(receiver.url, ['*'], {
+    ordering: 'strict',
+    while_disabled: 'discard',
+  });
+  await client.expect(200, 'POST', `/v1/webhooks/${id}/disable`);
+  const discarded = await publish(30);
+  for (const eventId of discarded) {
+    const delivery = await client.waitForStatus(id, eventId, 'cancelled');
+    await client.expect(202, 'POST', `/v1/deliveries/${delivery.id}/redeliver`);
+  }
+  await client.expect(200, 'POST', `/v1/webhooks/${id}/enable`);
+  const later = await publish(3);
+  await receiver.waitFor(discarded.length + later.length);
+  expect(arrivals(receiver)).toEqual([...discarded, ...later]);
+  await receiver.stop();
+});
+
 it('waits for no event of another account that no worker can read', async () => {
   const stack = await Stack.start();
   client = stack.client;

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
@@ -19,6 +18,7 @@ import { Receiver } from '../support/receiver';
 import { RedisServer } from '../support/redis-server';
 import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
+import { until } from '../support/until';
 import { ConsumerProject, STRICT_COMPILER } from './consumer-project';
 import { PROJECT, packPackage, programOf } from './pack-package';
 import { findPythons, run as runPython } from './python-runtime';
@@ -227,7 +227,7 @@ if (!hasPostgres) console.warn(`SKIPPED: the outbox, because ${NO_POSTGRES}.`);
     const ended = once(relay, 'exit');
     expect(await untilQueued(2)).toEqual(['one', 'two']);
     const read = async () => await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    while (!(await read()).includes('hookferry_outbox_waiting 0\n'));
+    await until(async () => ((await read()).includes('hookferry_outbox_waiting 0\n') ? true : undefined));
     expect((await run('republish', '--since', '1h')).output).toBe('2 events are published again.\n');
     relay.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
@@ -324,13 +324,7 @@ for _ in range(20):
 `;
 
 async function connected() {
-  for (;;) {
-    try {
-      return await pool.connect();
-    } catch {
-      await wait(20);
-    }
-  }
+  return await until(() => pool.connect().catch(() => undefined));
 }
 
 async function onRedis<Result>(work: (client: Redis) => Promise<Result>): Promise<Result> {
@@ -355,25 +349,28 @@ async function jobs() {
 /** Their ids, the first one first, once there are so many. */
 async function untilQueued(count: number): Promise<readonly string[]> {
   return await onRedis(async (client) => {
-    for (;;) {
-      const ids = (await client.lrange('bull:events:wait', 0, -1)).toReversed();
-      if (ids.length >= count) return ids.map((id) => id.replace('acme.', ''));
-      await wait(10);
-    }
+    let ids: readonly string[] = [];
+    const look = async () => {
+      ids = (await client.lrange('bull:events:wait', 0, -1)).toReversed();
+      return ids.length >= count ? ids.map((id) => id.replace('acme.', '')) : undefined;
+    };
+    return await until(look, () => `${ids.length} of ${count} jobs: ${ids.join()}`);
   });
 }
 
 async function untilIdle(relay: Relay): Promise<void> {
-  for (;;) {
-    const status = await relay.status().catch(() => undefined);
-    if (status?.waiting === 0) return;
-    await wait(10);
-  }
+  let status: unknown;
+  const look = async () => {
+    const told = await relay.status().catch(String);
+    status = told;
+    return typeof told === 'object' && told.waiting === 0 ? true : undefined;
+  };
+  await until(look, () => JSON.stringify(status));
 }
 
 async function untilListening(): Promise<void> {
   const listening = `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`;
-  while ((await pool.query(listening)).rows.length === 0) await wait(10);
+  await until(async () => ((await pool.query(listening)).rows.length > 0 ? true : undefined));
 }
 
 async function rows(): Promise<readonly unknown[]> {

@@ -38,11 +38,12 @@ export class RunningProgram {
 
   /** Resolves with what the pattern's group has found in the output, once it is there. */
   async waitFor(pattern: RegExp): Promise<string> {
-    return await until(async () => {
+    const look = async () => {
       const found = pattern.exec(this.#output)?.[1];
       if (found === undefined && this.hasEnded) throw new Error(`It ended: ${this.#output}`);
       return found;
-    });
+    };
+    return await until(look, () => `no ${pattern} in ${this.#output.slice(-500)}`);
   }
 
   /** Resolves with the exit code. */

@@ -1,3 +1,4 @@
+import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue } from 'bullmq';
 import type { Page } from 'playwright-core';
 import { ApiClient } from '../support/api-client';
@@ -10,6 +11,8 @@ import { checkWidth } from './support/check-width';
 import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1h' } });
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 const OPERATOR = { capabilities: ['read', 'webhooks', 'redeliver', 'secrets', 'operate'] } as const;
 const NARROW = 360;
@@ -115,6 +118,7 @@ describe('accounts', () => {
     const own = await createAccount('seen');
     await createAccount('beside');
     const receiver = await Receiver.start();
+    willClose({ close: () => receiver.stop() });
     await own.register(`${receiver.url}/of-seen`);
     const page = await signIn('/accounts/seen');
     await page.getByRole('button', { name: 'See what the customer sees' }).click();
@@ -128,7 +132,6 @@ describe('accounts', () => {
     await page.getByText('/of-seen').first().waitFor();
     await page.getByLabel('Account in view').selectOption('default');
     await page.getByText('/of-seen').first().waitFor({ state: 'detached' });
-    await receiver.stop();
   });
 });
 
@@ -182,6 +185,7 @@ describe('operations', () => {
   it('shows what waits and is held, who is busy, which workers live, and how the numbers go', async () => {
     const own = await createAccount('busy');
     const receiver = await Receiver.start(() => 'never');
+    willClose({ close: () => receiver.stop() });
     const webhook = await own.register(`${receiver.url}/busy`);
     await own.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
     const published = [1, 2, 3].map(() => own.publish(QUICK_WIN.type, QUICK_WIN.data));
@@ -202,12 +206,12 @@ describe('operations', () => {
     await page.getByText('/busy').first().waitFor();
     expect(page.url()).toContain(`/portal/webhooks/${webhook.id}`);
     expect(await page.getByLabel('Account in view').inputValue()).toBe('busy');
-    await receiver.stop();
   });
 
   it('pauses an account: its deliveries wait until it is resumed, and then arrive', async () => {
     const own = await createAccount('paused');
     const receiver = await Receiver.start();
+    willClose({ close: () => receiver.stop() });
     const webhook = await own.register(`${receiver.url}/paused`);
     const page = await signIn('/accounts/paused');
     await page.getByRole('button', { name: 'Pause deliveries…' }).click();
@@ -240,12 +244,12 @@ describe('operations', () => {
     await row.getByRole('button', { name: /^Resume/ }).click();
     await page.getByText('The account paused is resumed').waitFor();
     await receiver.waitFor(1);
-    await receiver.stop();
   });
 
   it('pauses the queue of deliveries, and takes it back from the note about it', async () => {
     const own = await createAccount('waits');
     const receiver = await Receiver.start();
+    willClose({ close: () => receiver.stop() });
     await own.register(`${receiver.url}/waits`);
     const page = await signIn('/operations');
     await page.getByRole('button', { name: 'Pause deliveries…' }).click();
@@ -278,7 +282,6 @@ describe('operations', () => {
       .click();
     await receiver.waitFor(1);
     await banner.waitFor({ state: 'detached' });
-    await receiver.stop();
   });
 
   it('says on every page that a queue is paused, until it is resumed', async () => {

@@ -1,3 +1,4 @@
+import { createClosables } from '@hookferry/core/testing/closables';
 import type { Page } from 'playwright-core';
 import { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
@@ -6,6 +7,8 @@ import { until } from '../support/until';
 import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal();
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 const ended = (page: Page) => page.getByText('Your session has ended');
 
@@ -29,10 +32,10 @@ async function createTenant(id: string) {
   );
   const own = new ApiClient(client.baseUrl, body.key);
   const receiver = await Receiver.start();
+  willClose({ close: () => receiver.stop() });
   const webhook = await own.register(`${receiver.url}/${id}`);
   const eventId = await own.publish(QUICK_WIN.type, QUICK_WIN.data);
   const delivery = await own.waitForStatus(webhook.id, eventId, 'delivered');
-  await receiver.stop();
   return { id, webhookId: webhook.id, eventId, deliveryId: delivery.id };
 }
 

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { createClosables } from '@hookferry/core/testing/closables';
 import type { Locator } from 'playwright-core';
 import { Receiver } from '../support/receiver';
 import { BRIEF, QUICK_WIN } from '../support/samples';
@@ -9,6 +10,8 @@ import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched
 import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1s,1h' } });
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 let sink: SwitchedReceiver;
 let webhookId: string;
@@ -41,6 +44,7 @@ it('is a time line of what happened, with what is to come', async () => {
 it('has what held it before an attempt', async () => {
   const { client } = portal();
   const own = await Receiver.start();
+  willClose({ close: () => own.stop() });
   const { id: webhook } = await client.register(own.url, [BRIEF.type]);
   await client.expect(200, 'POST', `/v1/webhooks/${webhook}/disable`);
   const event = await client.publish(BRIEF.type, BRIEF.data);
@@ -49,7 +53,6 @@ it('has what held it before an attempt', async () => {
   await until(async () => Date.now() - heldAt > 1_100 || undefined);
   await client.expect(200, 'POST', `/v1/webhooks/${webhook}/enable`);
   await client.waitForStatus(webhook, event, 'delivered');
-  await own.stop();
   const page = await portal().signIn({ path: `/deliveries/${event}.${webhook}` });
   const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
   await steps.getByText(/Held for [\d.]+ s: its webhook was disabled/).waitFor();
@@ -62,6 +65,7 @@ it('has what held it before an attempt', async () => {
 it('has since when it is held, also on the time line of its event', async () => {
   const { client } = portal();
   const own = await Receiver.start();
+  willClose({ close: () => own.stop() });
   const { id: webhook } = await client.register(own.url, [BRIEF.type], { description: 'Disabled' });
   await client.expect(200, 'POST', `/v1/webhooks/${webhook}/disable`);
   const event = await client.publish(BRIEF.type, BRIEF.data);
@@ -83,7 +87,6 @@ it('has since when it is held, also on the time line of its event', async () => 
   expect(await list.getByRole('columnheader').allInnerTexts()).not.toContain('Event type');
   await page.close();
   await client.expect(204, 'DELETE', `/v1/webhooks/${webhook}`);
-  await own.stop();
 });
 
 it('draws the gaps to scale', async () => {
@@ -147,6 +150,7 @@ describe('of an event', () => {
   it('has the next attempt as soon as it was made', async () => {
     const { client } = portal();
     const own = await startSwitchedReceiver(204);
+    willClose({ close: () => own.receiver.stop() });
     const webhook = await client.register(own.receiver.url, [BRIEF.type], { description: 'Later' });
     const event = await client.publish(BRIEF.type, BRIEF.data);
     await client.waitForStatus(webhook.id, event, 'delivered');
@@ -161,7 +165,6 @@ describe('of an event', () => {
     await until(async () => ((await lane.locator('[class*=mark]').count()) === 2 ? true : undefined));
     await page.close();
     await client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
-    await own.receiver.stop();
   });
 
   it('is that of a scheduled event before it is due', async () => {
@@ -220,6 +223,7 @@ it('tells what two attempts differ in, once it is asked for', async () => {
 it('tells the address of each attempt, and that two attempts went to different ones', async () => {
   const { client } = portal();
   const [before, after] = [await Receiver.start(() => 503), await Receiver.start(() => 204, '127.0.0.2')];
+  for (const receiver of [before, after]) willClose({ close: () => receiver.stop() });
   const webhook = await client.register(before.url, [BRIEF.type], { retry_schedule: ['1h'] });
   const event = await client.publish(BRIEF.type, BRIEF.data);
   const id = `${event}.${webhook.id}`;
@@ -227,7 +231,6 @@ it('tells the address of each attempt, and that two attempts went to different o
   await client.expect(200, 'PATCH', `/v1/webhooks/${webhook.id}`, { url: after.url });
   await client.expect(202, 'POST', `/v1/deliveries/${id}/redeliver`);
   await client.waitForStatus(webhook.id, event, 'delivered');
-  await Promise.all([before.stop(), after.stop()]);
 
   const page = await portal().signIn({ path: `/deliveries/${id}` });
   await page.getByRole('button', { name: 'Compare two' }).click();
@@ -266,13 +269,13 @@ it('verifies a signature by a secret that goes nowhere', async () => {
 async function deliver(settings: object, code?: string) {
   const { client } = portal();
   const own = await startSwitchedReceiver();
+  willClose({ close: () => own.receiver.stop() });
   const webhook = { url: own.receiver.url, events: [QUICK_WIN.type], ...settings };
   const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook);
   const address = `/v1/webhooks/${body.id}`;
   if (code !== undefined) await client.expect(201, 'PUT', `${address}/transformation`, { code });
   const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   await client.waitForStatus(body.id, event, 'delivered');
-  await own.receiver.stop();
   const signature = String(own.receiver.requests.at(-1)?.headers['webhook-signature']);
   return { id: `${event}.${body.id}`, webhook: address, signature };
 }

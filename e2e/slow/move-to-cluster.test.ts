@@ -15,6 +15,7 @@ let before: Stack;
 let after: Stack | undefined;
 beforeAll(async () => {
   cluster = await RedisCluster.start();
+  before = await Stack.start({ workers: 2, environment: { RETRY_SCHEDULE } });
 });
 afterAll(async () => {
   await before.stop();
@@ -23,7 +24,6 @@ afterAll(async () => {
 });
 
 it('loses and repeats nothing when one Redis becomes a Cluster, with as many shards as masters', async () => {
-  before = await Stack.start({ workers: 2, environment: { RETRY_SCHEDULE } });
   const { client, redis } = before;
   const receivers = await Promise.all(Array.from({ length: ENDPOINTS }, () => Receiver.start()));
   const failing = await Receiver.start((_request, count) => (count % 4 === 1 ? 503 : 204));

@@ -11,6 +11,7 @@ const PAUSE_MS = 30;
 const HEALTHY = 8;
 const HELD_AT = 24;
 const HELD_EACH = 40;
+const FAILS_EVERY = 8;
 const PATIENCE_MS = 300_000;
 
 const FIRST_PREFIX = 'bull';
@@ -27,6 +28,7 @@ const LEFT_OVERS = [
   'order:*',
   'turn:*',
   'lines:*',
+  'grouped:*',
   'ready:*',
 ];
 
@@ -38,6 +40,10 @@ afterEach(async () => {
 });
 
 const eventIds = ({ requests }: Pick<Receiver, 'requests'>) => requests.flatMap(idsOf);
+
+/** Those that it has not refused, if it fails now and then. */
+const takenAt = ({ requests }: Receiver) =>
+  eventIds({ requests: requests.filter((_request, i) => (i + 1) % FAILS_EVERY !== 0) });
 
 /** One, or all of a batch. */
 function idsOf({ headers, body }: ReceivedRequest): readonly string[] {
@@ -85,10 +91,10 @@ it(
     const grouped = await Receiver.start();
     await register(grouped, { ordering: 'group' });
     await register(await Receiver.start(), { rate_limit: 28 });
-    const failing = await Receiver.start((_request, count) => (count % 8 === 0 ? 500 : 204));
+    const failing = await Receiver.start((_request, count) => (count % FAILS_EVERY === 0 ? 500 : 204));
     await register(failing);
     await register(await Receiver.start(), { batch: { max_events: 5, max_wait_ms: 200 } });
-    const failingBatches = await Receiver.start((_request, count) => (count % 8 === 0 ? 500 : 204));
+    const failingBatches = await Receiver.start((_request, count) => (count % FAILS_EVERY === 0 ? 500 : 204));
     await register(failingBatches, { batch: { max_events: 5 } });
     const heldId = await registerToMove(await Receiver.start());
     await stack.client.expect(200, 'POST', `/v1/webhooks/${heldId}/disable`);
@@ -116,8 +122,6 @@ it(
     for (const receiver of receivers.filter((one) => one !== failing && one !== failingBatches)) {
       expect(eventIds(receiver).toSorted()).toEqual(load.accepted);
     }
-    const takenAt = ({ requests }: Receiver) =>
-      eventIds({ requests: requests.filter((_request, i) => (i + 1) % 8 !== 0) });
     for (const receiver of [failing, failingBatches]) {
       // What it has refused last may have its next attempt still to come.
       await until(async () => (takenAt(receiver).length >= load.accepted.length ? true : undefined));
@@ -126,6 +130,64 @@ it(
     expect(eventIds(strict)).toEqual(load.accepted);
     expect(byGroup(eventIds(grouped))).toEqual(byGroup(load.accepted));
     await until(async () => ((await keysOf(...LEFT_OVERS)).length === 0 ? true : undefined));
+    const output = [stack.api, ...stack.workers].map((part) => part.output).join('\n');
+    expect(output).not.toMatch(/"(?:job|request|task)\.failed"/);
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'keeps the order of groups while the queues are split anew twice under load: each event, several in a request, the newest alone',
+  async () => {
+    receivers = [];
+    stack = await Stack.start({
+      workers: 2,
+      environment: { RETRY_SCHEDULE: Array(40).fill('300ms').join() },
+    });
+    // Several of each: some of them have another home shard after each change.
+    const registerSome = async (more: object) => {
+      const some: Receiver[] = [];
+      for (let i = 0; i < 3; i += 1) {
+        const receiver = await Receiver.start((_request, count) => (count % FAILS_EVERY === 0 ? 500 : 204));
+        await register(receiver, { ordering: 'group', ...more });
+        some.push(receiver);
+      }
+      return some;
+    };
+    const alone = await registerSome({});
+    const batched = await registerSome({ batch: { max_events: 5, max_wait_ms: 100 } });
+    const coalesced = await registerSome({ coalesce: { window_ms: 100 } });
+
+    const load = publishWithoutEnd(stack.client, 'reshard', PAUSE_MS, alone[0]);
+    const [early, late] = stack.workers;
+    await load.untilAccepted(50);
+    const splitting = await stack.startWorker({ QUEUE_SHARDS: '3' });
+    await early?.end('SIGTERM');
+    await untilInForce(3, stack.api, splitting);
+    await late?.end('SIGTERM');
+    await load.untilAccepted(load.accepted.length + 50);
+    const joining = await stack.startWorker({ QUEUE_SHARDS: '2' });
+    await untilInForce(2, stack.api, splitting, joining);
+    await load.untilAccepted(load.accepted.length + 50);
+    await load.stop();
+
+    const expected = byGroup(load.accepted);
+    for (const receiver of [...alone, ...batched]) {
+      await until(async () => (takenAt(receiver).length >= load.accepted.length ? true : undefined));
+      expect(takenAt(receiver).toSorted()).toEqual(load.accepted);
+      expect(byGroup([...new Set(eventIds(receiver))])).toEqual(expected);
+    }
+    const newest = Object.values(expected).map((ids) => ids.at(-1) ?? '');
+    for (const receiver of coalesced) {
+      await until(async () => (newest.every((id) => takenAt(receiver).includes(id)) ? true : undefined));
+    }
+    await until(async () => ((await keysOf(...LEFT_OVERS)).length === 0 ? true : undefined));
+    for (const receiver of coalesced) {
+      expect(new Set(takenAt(receiver)).size).toBe(takenAt(receiver).length);
+      for (const ids of Object.values(byGroup([...new Set(eventIds(receiver))]))) {
+        expect(ids).toEqual(ids.toSorted());
+      }
+    }
     const output = [stack.api, ...stack.workers].map((part) => part.output).join('\n');
     expect(output).not.toMatch(/"(?:job|request|task)\.failed"/);
   },

@@ -104,15 +104,23 @@ export class ApiClient {
 
   /** Waits until the delivery of this event to this endpoint has come to the status. */
   async waitForStatus(webhookId: string, eventId: string, status: string): Promise<DeliveryView> {
-    return await until(async () => {
+    let seen: DeliveryView | undefined;
+    const look = async () => {
       const deliveries = await this.listDeliveries(webhookId);
-      const delivery = deliveries.find(({ event_id }) => event_id === eventId);
-      return delivery?.status === status ? await this.readDelivery(delivery.id) : undefined;
-    });
+      seen = deliveries.find(({ event_id }) => event_id === eventId);
+      return seen?.status === status ? await this.readDelivery(seen.id) : undefined;
+    };
+    return await until(look, () => `not ${status}, but ${JSON.stringify(seen ?? 'no such delivery')}`);
   }
 
   async waitUntilReady(): Promise<void> {
-    await until(async () => ((await fetch(`${this.baseUrl}/readyz`)).ok ? true : undefined));
+    let seen = '';
+    const look = async () => {
+      const response = await fetch(`${this.baseUrl}/readyz`);
+      seen = await response.text();
+      return response.ok ? true : undefined;
+    };
+    await until(look, () => seen);
   }
 
   async expect<Body>(

@@ -34,7 +34,8 @@ export class ChangeFollower {
   }
 
   async waitFor(isWished: (change: StreamedChange) => boolean): Promise<StreamedChange> {
-    return await until(async () => this.changes.find(isWished));
+    const seen = () => `nothing by ${String(isWished)}; the last: ${JSON.stringify(this.changes.slice(-3))}`;
+    return await until(async () => this.changes.find(isWished), seen);
   }
 
   async waitForEnd(): Promise<void> {

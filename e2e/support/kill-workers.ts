@@ -1,4 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
+import { OF_LANES } from './keys-of-lanes';
 import type { RedisCluster } from './redis-cluster';
 import { QUICK_WIN } from './samples';
 import type { Stack } from './stack';
@@ -59,6 +60,3 @@ export async function untilNoLaneIsLeft(stack: Stack, cluster: RedisCluster | un
     redis.disconnect();
   }
 }
-
-const OF_LANES =
-  /^(lane|carried|grouped|lines|batches|behind-heads|held|order|ready|coalescing):|(lane|batch)\//;

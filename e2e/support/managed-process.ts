@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { inTime } from '@hookferry/core/testing/in-time';
 
 /** A line of a process's JSON log. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -32,7 +33,7 @@ export class ManagedProcess {
     for (;;) {
       const found = this.log.find(isWished);
       if (found) return found;
-      await Promise.race([
+      const next = Promise.race([
         new Promise<void>((resolve) => {
           const listener = () => {
             this.#onLine.delete(listener);
@@ -46,6 +47,10 @@ export class ManagedProcess {
           throw new Error(`The process ended with ${code} before the line came. ${why}`);
         }),
       ]);
+      await inTime(
+        next,
+        () => `no line by ${String(isWished)}; the last: ${JSON.stringify(this.log.slice(-3))}`,
+      );
     }
   }
 

@@ -63,10 +63,14 @@ export class OtlpCollector {
 
   /** Resolves with the spans that are as wished, once there are so many. */
   async waitFor(count: number, isWished: (span: CollectedSpan) => boolean): Promise<CollectedSpan[]> {
-    return await until(async () => {
+    const look = async () => {
       const wished = this.spans.filter(isWished);
       return wished.length >= count ? wished : undefined;
-    });
+    };
+    return await until(
+      look,
+      () => `not ${count} by ${String(isWished)} among ${this.spans.map(({ name }) => name).join()}`,
+    );
   }
 
   async stop(): Promise<void> {

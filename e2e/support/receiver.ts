@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inTime } from '@hookferry/core/testing/in-time';
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -60,7 +61,8 @@ export class Receiver {
 
   /** Resolves once there are this many requests. */
   async waitFor(count: number): Promise<readonly ReceivedRequest[]> {
-    while (this.requests.length < count) await once(this.#changes, 'request');
+    const seen = () => `${this.requests.length} of ${count} requests`;
+    while (this.requests.length < count) await inTime(once(this.#changes, 'request'), seen);
     return this.requests;
   }
 

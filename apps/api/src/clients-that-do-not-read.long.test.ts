@@ -1,14 +1,22 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { LONGEST_TURN_MS } from '@hookferry/core/accounts/heavy-turns';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { inTime } from '@hookferry/core/testing/in-time';
 import request from 'supertest';
 import { startTestApi, type TestApi } from './testing/start-test-api';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
-// Longer than anything here takes, and shorter than the turn of one that nobody ends.
-const SOON_MS = 4_500;
+/** A turn that nobody ends is over after five seconds. Here it blocks others for ever: how fast a machine is does not matter. */
+beforeEach(() => {
+  const { setTimeout: start } = globalThis;
+  const startOthers = (call: () => void, ms?: number, ...args: []) =>
+    ms === LONGEST_TURN_MS ? start(() => {}, 0) : start(call, ms, ...args);
+  jest.spyOn(globalThis, 'setTimeout').mockImplementation(startOthers);
+});
+afterEach(() => jest.restoreAllMocks());
 
 async function open(api: TestApi): Promise<Socket> {
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
@@ -55,9 +63,9 @@ async function askAndNotRead(api: TestApi, path: string, key: string): Promise<S
 }
 
 async function listOf(api: TestApi, key: string) {
-  const askedAt = performance.now();
-  const { status, headers } = await request(api.url).get(LIST).auth(key, { type: 'bearer' });
-  return { status, headers, bytes: Number(headers['content-length']), tookMs: performance.now() - askedAt };
+  const asked = request(api.url).get(LIST).auth(key, { type: 'bearer' });
+  const { status, headers } = await inTime(Promise.resolve(asked), () => 'no response');
+  return { status, headers, bytes: Number(headers['content-length']) };
 }
 
 describe('lists behind a stream, on one connection', () => {
@@ -67,9 +75,8 @@ describe('lists behind a stream, on one connection', () => {
     const socket = (await open(api)).pause();
     socket.write(get('/v1/stream?max_seconds=600', key) + get('/v1/webhooks?limit=1', key).repeat(lists));
     await Promise.race([once(socket, 'readable'), once(socket, 'close')]);
-    const { status, tookMs } = await listOf(api, other.key);
+    const { status } = await listOf(api, other.key);
     expect(status).toBe(200);
-    expect(tookMs).toBeLessThan(SOON_MS);
     // What may wait has not begun; of far more than that nothing is kept.
     expect(socket.closed).toBe(lists > 16);
     const routes = api.signals.named('request.completed').map(({ route }) => route);
@@ -89,7 +96,6 @@ describe('large answers that nobody reads', () => {
     const other = await api.issueKey();
     const ofOther = await listOf(api, other.key);
     expect(ofOther.status).toBe(200);
-    expect(ofOther.tookMs).toBeLessThan(SOON_MS);
 
     const refused = await listOf(api, key);
     expect({ status: refused.status, retryAfter: refused.headers['retry-after'] }).toEqual({

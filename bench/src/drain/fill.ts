@@ -2,7 +2,7 @@ import type { AccountId } from '@hookferry/core/domain/account';
 import { type Endpoint, usesLane } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { createQueueLayout, shardsAmong } from '@hookferry/core/domain/queues';
-import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
+import { BesideLanes } from '@hookferry/core/endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
@@ -57,7 +57,7 @@ export async function fill(filling: Filling): Promise<void> {
   const parts = fake<PublishingParts>({
     eventStore: new EventStore(redis, RETENTION),
     deliveryStore: new DeliveryStore(redis, RETENTION),
-    admissionStore: new AdmissionStore(redis),
+    besideLanes: new BesideLanes(redis),
     deliveryQueue,
     atomic: createAtomic(redis),
     fanOuts: new FanOuts(),

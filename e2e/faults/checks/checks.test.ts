@@ -19,16 +19,41 @@ const SPECS: readonly EndpointSpec[] = [
 
 describe('what is lost', () => {
   it('is what was acknowledged and never accepted, at each endpoint that was to get it', () => {
-    const lost = findLost(
-      { acknowledged: acknowledge('m1'), requests: [buildRequest({ endpoint: 'one' })] },
-      SPECS,
-    );
+    const acknowledged = acknowledge('m1');
+    const requests = [buildRequest({ endpoint: 'one' })];
+    const lost = findLost({ acknowledged, published: acknowledged, requests }, SPECS);
     expect(lost.map(({ endpoint }) => endpoint)).toEqual(['all']);
   });
 
   it('is also what was refused to the end', () => {
     const requests = [buildRequest({ endpoint: 'one', status: 500 }), buildRequest({ endpoint: 'all' })];
-    expect(findLost({ acknowledged: acknowledge('m1'), requests }, SPECS)).toHaveLength(1);
+    const acknowledged = acknowledge('m1');
+    expect(findLost({ acknowledged, published: acknowledged, requests }, SPECS)).toHaveLength(1);
+  });
+
+  describe('where only the newest of a group is sent', () => {
+    const options = { ordering: 'group', coalesce: { window_ms: 100 } };
+    const specs = [{ name: 'newest', events: ['*'], respondsAfterMs: 0, options }];
+    const acknowledged = inGroups({ m1: 'a', m2: 'a', m3: 'b' });
+    const lostAfter = (markers: readonly string[], known = acknowledged) => {
+      const requests = markers.map((marker) => buildRequest({ marker, endpoint: 'newest' }));
+      const lost = findLost({ acknowledged: known, published: acknowledged, requests }, specs);
+      return lost.map(({ event }) => event.marker);
+    };
+
+    it('is no older one of the same group', () => {
+      expect(lostAfter(['m2', 'm3'])).toEqual([]);
+      expect(lostAfter(['m2'])).toEqual(['m3']);
+    });
+
+    it('is a newer one', () => {
+      expect(lostAfter(['m1', 'm3'])).toEqual(['m2']);
+    });
+
+    it('is none that one without an acknowledgement may have taken the place of', () => {
+      const known = new Map([...acknowledged].filter(([marker]) => marker !== 'm1'));
+      expect(lostAfter(['m1', 'm3'], known)).toEqual([]);
+    });
   });
 });
 
@@ -103,9 +128,7 @@ describe('two jobs for one delivery', () => {
 });
 
 describe('the content of requests', () => {
-  const published = new Map([
-    ['m1', { marker: 'm1', type: 'keyword.quick_win', isSequential: false, madeAt: 0 }],
-  ]);
+  const published = new Map([['m1', { marker: 'm1', type: 'keyword.quick_win', madeAt: 0 }]]);
   const checksOf = (...requests: ReceivedRequest[]) =>
     checkContent({ published, requests }, SPECS).map(({ check }) => check);
 
@@ -220,8 +243,8 @@ describe('a rate limit', () => {
   });
 });
 
-describe('strict order', () => {
-  const acknowledged = acknowledge('m1', 'm2');
+describe('order', () => {
+  const acknowledged = inGroups({ m1: 'a', m2: 'a' });
 
   it('is kept when one comes again after the next', () => {
     const requests = [
@@ -229,7 +252,7 @@ describe('strict order', () => {
       buildRequest({ marker: 'm2', arrivedAt: 2 }),
       buildRequest({ arrivedAt: 3 }),
     ];
-    expect(checkOrder({ acknowledged, requests }, 'one')).toEqual([]);
+    expect(checkOrder({ acknowledged, requests }, 'one', 'strict')).toEqual([]);
   });
 
   it('is not when one comes for the first time after the next', () => {
@@ -238,14 +261,31 @@ describe('strict order', () => {
       buildRequest({ marker: 'm2', arrivedAt: 2 }),
       buildRequest({ attempt: 2, arrivedAt: 3 }),
     ];
-    expect(checkOrder({ acknowledged, requests }, 'one')).toMatchObject([{ check: 'order not kept' }]);
+    for (const ordering of ['strict', 'group'] as const)
+      expect(checkOrder({ acknowledged, requests }, 'one', ordering)).toMatchObject([
+        { check: 'order not kept' },
+      ]);
+  });
+
+  it('of groups lets one overtake another', () => {
+    const requests = [buildRequest({ marker: 'm2', arrivedAt: 2 }), buildRequest({ arrivedAt: 3 })];
+    const apart = inGroups({ m1: 'a', m2: 'b' });
+    expect(checkOrder({ acknowledged: apart, requests }, 'one', 'group')).toEqual([]);
+    expect(checkOrder({ acknowledged: apart, requests }, 'one', 'strict')).toHaveLength(1);
+  });
+
+  it('is none of two that were published at once', () => {
+    const requests = [buildRequest({ marker: 'm2', arrivedAt: 2 }), buildRequest({ arrivedAt: 3 })];
+    const atOnce = acknowledge('m1', 'm2');
+    expect(checkOrder({ acknowledged: atOnce, requests }, 'one', 'strict')).toEqual([]);
   });
 
   it('need not be of one that Redis has lost, and that is sent again', () => {
     const loss = fault({ startedAt: 1_000, endedAt: 2_000 });
     const requests = [buildRequest({ marker: 'm2', arrivedAt: 2_500 }), buildRequest({ arrivedAt: 3_000 })];
-    expect(checkOrder({ acknowledged, requests }, 'one', [loss])).toEqual([]);
-    expect(checkOrder({ acknowledged, requests }, 'one', [{ ...loss, endedAt: 3_500 }])).toHaveLength(1);
+    expect(checkOrder({ acknowledged, requests }, 'one', 'strict', [loss])).toEqual([]);
+    const later = { ...loss, endedAt: 3_500 };
+    expect(checkOrder({ acknowledged, requests }, 'one', 'strict', [later])).toHaveLength(1);
   });
 });
 
@@ -337,9 +377,20 @@ function fault(change: Partial<InjectedFault> = {}): InjectedFault {
 function acknowledge(...markers: string[]): Map<string, AcknowledgedEvent> {
   const type = 'keyword.quick_win';
   return new Map(
-    markers.map((marker) => [
-      marker,
-      { marker, type, isSequential: true, madeAt: 0, id: `evt_${marker}`, acknowledgedAt: 500 },
-    ]),
+    markers.map((marker) => [marker, { marker, type, madeAt: 0, id: `evt_${marker}`, acknowledgedAt: 500 }]),
+  );
+}
+
+/** Each made after the acknowledgement of the one before. */
+function inGroups(groups: Readonly<Record<string, string>>): Map<string, AcknowledgedEvent> {
+  const events = acknowledge(...Object.keys(groups)).values();
+  return new Map(
+    [...events].map((event, i) => {
+      const { marker } = event;
+      return [
+        marker,
+        { ...event, group: groups[marker] ?? '', madeAt: i * 100, acknowledgedAt: i * 100 + 50 },
+      ];
+    }),
   );
 }

@@ -87,7 +87,7 @@ function acknowledge(times: Readonly<Record<string, number>>): Map<string, Ackno
   return new Map(
     Object.entries(times).map(([marker, acknowledgedAt]) => [
       marker,
-      { marker, type, isSequential: false, madeAt: 0, id: marker, acknowledgedAt },
+      { marker, type, madeAt: 0, id: marker, acknowledgedAt },
     ]),
   );
 }

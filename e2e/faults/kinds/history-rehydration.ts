@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { namesOfOrdered } from '../endpoints';
 import type { FaultScene } from '../fault-scene';
 import { letAllLapse } from '../history/check-history';
 import { isAccepted, type ReceivedRequest, type Resend } from '../ledger';
@@ -48,16 +49,14 @@ function choose({ receivers, registered, resends, random, specs }: FaultScene): 
   const before = Date.now() - OVER_FOR_MS;
   const known = new Set(registered.map(({ spec }) => spec.name));
   const done = new Set(resends.map(({ eventId, endpoint }) => `${eventId} at ${endpoint}`));
-  // Once is enough for each, and one in strict order would come after later ones.
-  const strict = new Set(
-    specs.filter(({ options }) => options?.ordering === 'strict').map(({ name }) => name),
-  );
+  // Once is enough for each.
+  const ordered = namesOfOrdered(specs);
   const all = receivers.requests.filter(
     (request) =>
       isAccepted(request) &&
       request.endedAt < before &&
       known.has(request.endpoint) &&
-      !strict.has(request.endpoint) &&
+      !ordered.has(request.endpoint) &&
       !done.has(`${request.eventId} at ${request.endpoint}`),
   );
   const chosen = new Map<string, ReceivedRequest>();

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../support/until';
-import { BULK_TYPE } from '../endpoints';
+import { BULK_TYPE, namesOfOrdered } from '../endpoints';
 import type { FaultScene } from '../fault-scene';
 import { groupByPair, isAccepted, type ReceivedRequest } from '../ledger';
 import { during, type FaultKind, type Strike } from './fault-kind';
@@ -44,12 +44,10 @@ async function askDuringStall(scene: FaultScene): Promise<Strike> {
   });
 }
 
-/** What two workers have sent, each once. In strict order it would come after later ones. */
+/** What two workers have sent, each once. */
 function sentTwice({ receivers, specs }: FaultScene, from: number): readonly ReceivedRequest[] {
-  const strict = new Set(
-    specs.filter(({ options }) => options?.ordering === 'strict').map(({ name }) => name),
-  );
-  const recent = receivers.requests.slice(from).filter((request) => !strict.has(request.endpoint));
+  const ordered = namesOfOrdered(specs);
+  const recent = receivers.requests.slice(from).filter((request) => !ordered.has(request.endpoint));
   const groups = [...groupByPair(recent.filter(isAccepted)).values()];
   return groups.flatMap((group) => (group.length > 1 ? (group.at(-1) ?? []) : []));
 }

@@ -3,6 +3,7 @@ import { until } from '../../support/until';
 import { askPatiently } from '../ask-patiently';
 import { type Finding, toFindings } from '../checks/finding';
 import type { FaultScene } from '../fault-scene';
+import { readEnded, readRecorded } from '../read-recorded';
 import { WaitingReceiver } from '../waiting-receiver';
 import { during, type FaultKind, type Strike } from './fault-kind';
 
@@ -81,6 +82,14 @@ async function openAccount(
     },
     ask: async (status: number, method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
       void (await askPatiently(client, status, method, path, body, asAccount)),
+    /** Gives up after a while. */
+    async untilEnded(): Promise<void> {
+      const read = async () =>
+        await Promise.all(
+          [...webhookIds].map(([name, webhookId]) => readRecorded(client, name, webhookId, asAccount)),
+        );
+      await readEnded(async () => (await read()).flat(), ENDS_WITHIN_MS);
+    },
     close: async () => void (await askPatiently(client, 202, 'DELETE', `/v1/accounts/${id}`)),
   };
 }
@@ -146,6 +155,8 @@ async function tokenSlow(scene: FaultScene): Promise<Strike> {
       await account.publish(id);
       await wait(random.between(0, 500));
     }
+    // What has not ended when the next fault hits it may be sent again.
+    await account.untilEnded();
   });
   scene.checkLater(async () => {
     const findings = [
@@ -184,6 +195,7 @@ async function pauseMachine(scene: FaultScene): Promise<Strike> {
     await untilArrived(receiver, pairs);
     victim.thaw();
   });
+  await account.untilEnded();
   await wait(TAMPERED_WITHIN_MS);
   await victim.tamper({ stopsClocks: false, clockMs: 0 });
   checkLater(async () => {

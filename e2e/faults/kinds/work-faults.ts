@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { BATCH, BULK_TYPE, codeOf, SPARSE_TYPE, TRANSFORMED } from '../endpoints';
+import { BATCH, BULK_TYPE, COALESCE, codeOf, SPARSE_TYPE, TRANSFORMED } from '../endpoints';
 import type { FaultScene } from '../fault-scene';
 import { putCode } from '../register-endpoints';
 import { eraseThroughKill } from './erase-through-kill';
@@ -14,6 +14,8 @@ const SCHEDULED = 60;
 const DUE_WITHIN_MS = 3_000;
 // Four requests of a webhook that gets several events in one.
 const BATCHED = 4 * BATCH.max_events;
+const GROUPS = 6;
+const EVENTS_OF_A_GROUP = 10;
 const MADE_BY_CODE = 60;
 const CODE_CHANGES = 3;
 // From the first event that is accepted until the last one is recorded, on a quiet machine.
@@ -63,6 +65,13 @@ export const workFaults: readonly FaultKind[] = [
     mayRepeat: true,
     usualCount: 8,
     inject: batchThroughKill,
+  },
+  {
+    name: 'group-kill',
+    what: `${GROUPS} groups of ${EVENTS_OF_A_GROUP} events are published at once, each in its order, and a worker is killed while they wait for each other, newer ones take the place of older ones, or they are sent or recorded`,
+    mayRepeat: true,
+    usualCount: 8,
+    inject: groupsThroughKill,
   },
   {
     name: 'transform-kill',
@@ -123,6 +132,14 @@ async function scheduleOne({ service, publisher, random }: FaultScene, isMoved: 
 async function batchThroughKill({ service, publisher, random }: FaultScene): Promise<readonly Strike[]> {
   const published = publisher.burst(BULK_TYPE, BATCHED);
   await wait(random.between(0, BATCH.max_wait_ms + WORK_MS));
+  const strike = await killOneWorker({ service, random });
+  await published;
+  return [strike];
+}
+
+async function groupsThroughKill({ service, publisher, random }: FaultScene): Promise<readonly Strike[]> {
+  const published = publisher.publishGroups(GROUPS, EVENTS_OF_A_GROUP);
+  await wait(random.between(0, COALESCE.window_ms + WORK_MS));
   const strike = await killOneWorker({ service, random });
   await published;
   return [strike];

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { inTime } from '@hookferry/core/testing/in-time';
 
 const PROGRAM = join(__dirname, '../../../packages/cli/bin/hookferry.js');
 
@@ -80,7 +81,10 @@ export class ListenProgram {
     while (!isSo()) {
       if (this.#child.exitCode !== null)
         throw new Error(`It ended with ${this.#child.exitCode}: ${this.#stderr}`);
-      await once(this.#changes, 'change');
+      await inTime(
+        once(this.#changes, 'change'),
+        () => `no ${String(isSo)}; it wrote ${this.#stderr.slice(-500)}`,
+      );
     }
   }
 }

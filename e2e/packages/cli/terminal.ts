@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { inTime } from '@hookferry/core/testing/in-time';
 
 // Python's own: what comes in is typed, what is shown comes out.
 const PTY = `
@@ -46,7 +47,8 @@ export class Terminal {
     const ended = this.#exited.then((code) => `ended with ${code}`);
     for (;;) {
       if (typeof text === 'string' ? this.#shown.includes(text) : text.test(this.#shown)) return;
-      const how = await Promise.race([once(this.#changes, 'change'), ended]);
+      const next = Promise.race([once(this.#changes, 'change'), ended]);
+      const how = await inTime(next, () => `no ${String(text)} in ${this.#shown.slice(-500)}`);
       if (typeof how === 'string' && !this.#shown.match(text)) {
         throw new Error(`It ${how} and did not show ${String(text)}:\n${this.#shown}`);
       }

@@ -612,7 +612,7 @@ it.each(['strict', 'group'] as const)(
 );
 
 describe('the newest of a group, in place of an older one', () => {
-  async function arrangeGroup() {
+  async function arrangeGroup(aheadMs = -1_000) {
     const arranged = await arrange();
     const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
     const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: 1 } });
@@ -623,7 +623,7 @@ describe('the newest of a group, in place of an older one', () => {
     const redis = connect(url);
     const name = laneNameOf(endpointId, line);
     const lane = queueKeysOf('bull').lane(name);
-    const begunAt = systemClock() - 1_000;
+    const begunAt = systemClock() + aheadMs;
     const build = (i: number) => buildEvent({ accountId, group, acceptedAt: begunAt + i });
     async function add(event: ReturnType<typeof build>) {
       const { id: eventId, acceptedAt } = event;
@@ -709,6 +709,26 @@ describe('the newest of a group, in place of an older one', () => {
     });
   });
 
+  it('goes before older ones that have come into its lane with jobs of their own', async () => {
+    const { redis, client, older, newest, ...group } = await arrangeGroup();
+    // As they are once they have joined it.
+    const order = `${keys.order(newest.endpointId)}:${newest.line}`;
+    await client.zadd(order, older.acceptedAt, older.eventId, newest.acceptedAt, newest.eventId);
+    const { start, sentIds } = openProcess(redis);
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([newest.eventId]);
+    expect(await group.readRecord(older)).toMatchObject({ status: 'superseded' });
+  });
+
+  it('does not wait for a clock that was set back to catch up', async () => {
+    const { redis, newest, ...group } = await arrangeGroup(3_600_000);
+    const { start, sentIds } = openProcess(redis);
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([newest.eventId]);
+  });
+
   it('leaves its place to one that came after it, once its request could not be sent', async () => {
     const { redis, older, newest, ...group } = await arrangeGroup();
     const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));
@@ -722,13 +742,47 @@ describe('the newest of a group, in place of an older one', () => {
       },
     });
     start();
-    while (!(await group.isLaneEmpty())) await deliveryQueue.promote(newest);
+    while (!(await group.isLaneEmpty())) await deliveryQueue.promote(newest.endpointId, [newest.eventId]);
     expect(sentIds()).toEqual([newest.eventId, newer.id]);
     expect(await group.readRecord(newest)).toMatchObject({
       status: 'superseded',
       supersededBy: newer.id,
     });
   });
+});
+
+it('sends nothing in one request with an older delivery that is behind others with jobs of their own', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict', batch: { max_events: 5 } });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const begunAt = systemClock() - 1_000;
+  const events = [0, 1, 2].map((i) => buildEvent({ accountId, acceptedAt: begunAt + i }));
+  const deliveries = events.map(({ id: eventId, acceptedAt }) => ({
+    accountId,
+    endpointId,
+    eventId,
+    acceptedAt,
+  }));
+  for (const event of events) {
+    await eventStore.save(event)(client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+  }
+  const [first, second, third] = deliveries as [NewDelivery, NewDelivery, NewDelivery];
+  const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
+  await deliveryQueue.addAll([{ ...first, isInLane: true }, second, { ...third, isInLane: true }]);
+  const place = { eventId: second.eventId, acceptedAt: begunAt + 1 };
+  await createAtomic(client)([besideLanes.join(endpointId, [place])]);
+
+  const { start, requests } = openProcess(redis);
+  start();
+  const lane = queueKeysOf('bull').lane(laneNameOf(endpointId));
+  while ((await client.exists(lane)) > 0) await immediate();
+  const sent = requests.map(({ body }) => (JSON.parse(body) as { data: { id: string }[] }).data);
+  const ids = sent.map((data) => data.map(({ id }) => id));
+  expect(ids[0]).toEqual([first.eventId]);
+  expect(ids.flat()).toEqual(events.map(({ id }) => id));
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {

@@ -56,7 +56,7 @@ const MOVE_LATER = { kind: 'later', delayMs: 300 } as const;
 /** Open the worker of a shard's deliveries: each run of a job makes one attempt, and says what happens to the job next. */
 export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard): DeliveryWorker {
   const { redis, atomic, lockDurationMs, deliveryCapacity: capacity, stopDeadlineMs, emit } = parts;
-  const { clock, admissionStore } = parts.attemptParts;
+  const { clock, besideLanes } = parts.attemptParts;
   const { placement } = parts;
   const runningLanes = new RunningLanes(redis, shard, clock);
   const worker: DeliveryWorker = new DeliveryWorker(
@@ -68,7 +68,7 @@ export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard
       lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock, () => placement.isOneShard),
       runningLanes,
-      admissionStore,
+      besideLanes,
       runningBatches: new RunningBatches(redis, shard, lockDurationMs, clock),
       dueDeliveries: new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit }),
       clock,
@@ -141,7 +141,7 @@ async function joinLane(
   const stored = request && JSON.stringify(request);
   const how = { hasBegun: place === 'keeps_turn', isInBatches: place === 'in_batches' };
   const delivery = { accountId, endpointId, lane, eventId, acceptedAt, request: stored, ...how };
-  return await worker.joinLane(job, delivery, !attemptParts.deliveryQueue.hasLanes);
+  return await worker.joinLane(job, delivery, attemptParts.formerOrder !== undefined);
 }
 
 const MOVED_AT_ONCE = 500;

@@ -3,7 +3,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
 import { keys } from '@hookferry/core/domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '@hookferry/core/domain/queues';
-import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
+import { BesideLanes } from '@hookferry/core/endpoints/admission/redis-beside-lanes';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
@@ -81,7 +81,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs),
       runningLanes: new RunningLanes(redis, shard),
-      admissionStore: new AdmissionStore(redis),
+      besideLanes: new BesideLanes(redis),
       runningBatches: new RunningBatches(redis, shard, lockDurationMs),
       // Delayed jobs stay where they are.
       dueDeliveries: fake<DueDeliveries>({ start() {}, expect() {}, stop: async () => {} }),

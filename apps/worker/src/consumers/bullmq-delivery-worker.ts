@@ -12,9 +12,9 @@ import {
   parseDeliveryId,
   parseLaneJobId,
 } from '@hookferry/core/domain/delivery';
-import { laneNameOf, orderOfLane } from '@hookferry/core/domain/endpoint';
+import { laneNameOf, lineOfLane } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
-import type { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '@hookferry/core/endpoints/admission/redis-beside-lanes';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
@@ -59,8 +59,7 @@ export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
   readonly runningLanes: RunningLanes;
   readonly runningBatches: RunningBatches;
-  /** The order of deliveries that have jobs of their own. */
-  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
+  readonly besideLanes: BesideLanes;
   /** It puts back those that are delayed. */
   readonly dueDeliveries: DueDeliveries;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
@@ -120,7 +119,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #runningLanes: RunningLanes;
   readonly #runningBatches: RunningBatches;
-  readonly #admissionStore: DeliveryWorkerOptions['admissionStore'];
+  readonly #besideLanes: BesideLanes;
   readonly #dueDeliveries: DueDeliveries;
   readonly #lockMs: number;
   readonly #clock: Clock;
@@ -142,14 +141,14 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       runningJobs,
       runningLanes,
       runningBatches,
-      admissionStore,
+      besideLanes,
       dueDeliveries,
       clock,
       ...options
     }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
-    this.#admissionStore = admissionStore;
+    this.#besideLanes = besideLanes;
     this.#runningJobs = runningJobs;
     this.#runningLanes = runningLanes;
     this.#runningBatches = runningBatches;
@@ -216,7 +215,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     batch: DeliveryBatch,
   ): DeliveryRun {
     const { endpointId, lane: name } = lane;
-    const { eventId, turn, place, isBesideJobs, hadBegun, size, sent, goesAsNewest = false } = head;
+    const { eventId, turn, place, isBesideJobs, hadBegun, members, size, sent, goesAsNewest = false } = head;
     const run = this.runOf(job, { eventId, endpointId }, withRequest(data, head.request), batch);
     const waitsBehind = head.hasWaited && !head.isInBatches;
     // Since it came, behind others; then, as long as the lane did not go on.
@@ -233,7 +232,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         place,
         isBesideJobs,
         wasHeld: this.#holds.has(job),
-        hadBegun,
+        wentTogether: hadBegun && members !== undefined,
         size,
         sent,
         goesAsNewest,
@@ -244,6 +243,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         },
         markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
         unmarkSent: () => this.#runningLanes.unmarkSent(lane, { eventId, acceptedAt: place }, sent),
+        findOutside: (entries) => this.#runningLanes.findOutside(name, entries),
         findNewest: () => this.#runningLanes.findNewest(name),
         runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data, batch),
         goTo: (entry) => {
@@ -560,13 +560,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   async #failHead(job: Job<DeliveryJob, JobEnd>, { head, owned }: TakenLane, error: Error): Promise<void> {
     const { eventId, place: acceptedAt } = head;
     const { endpointId } = owned;
-    const lane = orderOfLane(endpointId, owned.lane);
+    const line = lineOfLane(endpointId, owned.lane);
     const steps =
       eventId === undefined
         ? [this.#runningLanes.end(owned, undefined, 'nothing')]
         : [
             // First: where it is another script, the next one must not begin in between.
-            this.#admissionStore.joinOrder(endpointId, [{ eventId, acceptedAt, lane }]),
+            this.#besideLanes.join(endpointId, [{ eventId, acceptedAt, line }]),
             this.#runningLanes.failHead(owned, eventId, error.message),
           ];
     await this.atomic(steps);

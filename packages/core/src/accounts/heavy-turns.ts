@@ -9,8 +9,8 @@ export const LARGE_BYTES = 16 * 1024;
 // Their bodies are in memory while they wait.
 const MOST_WAITING = 32;
 const RETRY_AFTER_MS = 1_000;
-// Longer than any heavy work takes. A turn that is never ended blocks the others for this long at most.
-const LONGEST_TURN_MS = 5_000;
+/** Longer than any heavy work takes. A turn that is never ended blocks the others for this long at most. */
+export const LONGEST_TURN_MS = 5_000;
 // Several times the longest known piece of work: parsing a body of 5 MB with nothing but keys takes 0.1 s of
 // processor time. A measurement may include time in which the whole process stood still.
 const LONGEST_PAUSE_MS = 1_000;

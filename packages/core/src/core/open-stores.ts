@@ -12,7 +12,9 @@ import type { AuditEntry } from '../domain/audit';
 import type { QueueShard, QueueShards } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { disablePolicyOf } from '../endpoints/disable';
+import { FormerOrder } from '../endpoints/former-order/redis-former-order';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { auditRecordedEvent, OperationalEvents } from '../endpoints/operational-events';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -108,7 +110,9 @@ export function openStores(parts: StoreParts) {
   });
   const deliveryStore = new DeliveryStore(redis, retention, onPruned, config.RECORD_FORM);
   const eventQueue = new EventQueue(redis, shards, config.RECORD_FORM);
-  const deliveryQueue = new DeliveryQueue(redis, shards, config.RECORD_FORM);
+  const besideLanes = new BesideLanes(redis);
+  const isFormer = config.RECORD_FORM === 'former';
+  const deliveryQueue = new DeliveryQueue(redis, shards, isFormer ? besideLanes : undefined);
   const standings = new QueueStandings(redis, shards);
   const heldDeliveries = new HeldDeliveries(redis, shards, servedShards, atomic, clock);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
@@ -188,6 +192,9 @@ export function openStores(parts: StoreParts) {
     verificationPolicy: new VerificationPolicy(accountStore, config),
     verificationStore,
     admissionStore: new AdmissionStore(redis),
+    besideLanes,
+    /** Absent: lanes keep all orders. */
+    formerOrder: isFormer ? new FormerOrder(redis, atomic) : undefined,
     healthStore: new HealthStore(redis, healthRetentionOf(config), atomic),
     transformationStore,
     openBreakers: new OpenBreakers(redis),

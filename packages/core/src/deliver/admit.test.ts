@@ -282,10 +282,10 @@ describe('admit', () => {
     it.each(['the first one', 'the second one'])(
       'admits the first one of two, if %s asks first',
       async (who) => {
-        const { admit, admissionStore, endpoint } = await arrange({ endpoint: strict(), order, form });
+        const { admit, besideLanes, endpoint } = await arrange({ endpoint: strict(), order, form });
         const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
         const second = { eventId: uniqueEventId(), acceptedAt: NOW };
-        await admissionStore.joinOrder(endpoint.id, [first, second])(scene.redis.client);
+        await besideLanes.join(endpoint.id, [first, second])(scene.redis.client);
         const both = who === 'the first one' ? [first, second] : [second, first];
         const answers = await Promise.all(both.map(async (each) => ({ each, ...(await admit(each)) })));
         const admitted = answers.filter(({ kind }) => kind === 'admitted');

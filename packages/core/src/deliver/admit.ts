@@ -1,23 +1,15 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason, LaneRun } from '../domain/delivery';
-import { type Endpoint, laneOf } from '../domain/endpoint';
-import type { EventId } from '../domain/event';
+import type { Endpoint } from '../domain/endpoint';
 import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
-import { together } from '../platform/redis-atomic';
+import type { NotInTurn } from '../endpoints/former-order/redis-former-order';
 import type { Permit } from './flow/concurrency';
 import { DISABLED_WAKE_UP_MS, SAFETY_WAKE_UP_MS, UNVERIFIED_WAKE_UP_MS } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
-export type Admission = Admitted | Refused | Coalesced;
-
-/** At an endpoint that sends only the newest event of a group. */
-export type Coalesced =
-  /** A newer delivery of the group is sent instead of this one. */
-  | { readonly kind: 'superseded'; readonly by: EventId }
-  /** The end of the window in which a newer one may come. Milliseconds since the Unix epoch. */
-  | { readonly kind: 'coalescing'; readonly until: number };
+export type Admission = Admitted | Refused | Exclude<NotInTurn, { kind: 'ordering' | 'first' }>;
 
 /** An attempt may begin. Its permit has to be released, and the attempt recorded or withdrawn. */
 export interface Admitted {
@@ -75,15 +67,12 @@ export async function admit(parts: AttemptParts, ready: ReadyDelivery): Promise<
 
 function isLimited(parts: AttemptParts, ready: ReadyDelivery): boolean {
   const { endpoint, breaker } = ready;
-  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || isOrderedByJobs(parts, ready);
+  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || takesTurns(parts, ready);
 }
 
-/**
- * With `RECORD_FORM=former`: whether deliveries with jobs of their own keep an order here. Without it, one that has to wait is in a
- * lane, and keeps the order of that.
- */
-function isOrderedByJobs({ deliveryQueue }: AttemptParts, { endpoint, run }: ReadyDelivery): boolean {
-  return endpoint.ordering !== 'none' && !run.lane && !deliveryQueue.hasLanes;
+/** With `RECORD_FORM=former`: whether it takes turns by its job. Otherwise one that has to wait is in a lane. */
+function takesTurns({ formerOrder }: AttemptParts, { endpoint, run }: ReadyDelivery): boolean {
+  return formerOrder !== undefined && endpoint.ordering !== 'none' && !run.lane;
 }
 
 function refused(reason: HoldReason, wakeUpAt: number): Refused {
@@ -92,7 +81,7 @@ function refused(reason: HoldReason, wakeUpAt: number): Refused {
 
 async function ask(parts: AttemptParts, ready: ReadyDelivery, permit: Permit): Promise<Admission> {
   const attemptKey = `${ready.run.eventId} ${parts.clock()}`;
-  const response = await askInOrder(parts, ready, attemptKey);
+  const response = await askLimits(parts, ready, attemptKey);
   const now = parts.clock();
   switch (response.kind) {
     case 'admitted':
@@ -130,62 +119,35 @@ function lookAgainMs({ endpoint, run }: ReadyDelivery): number {
  * events. Gives the key that counts it.
  */
 export async function admitToBatch(parts: AttemptParts, ready: ReadyDelivery): Promise<string | undefined> {
-  const { endpoint, event, run } = ready;
+  const { endpoint, run } = ready;
   const { id, rateLimit, timeoutMs = parts.attemptTimeoutMs } = endpoint;
   const attemptKey = `${run.eventId} ${parts.clock()}`;
-  const { acceptedAt } = event;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   // Other deliveries that wait for the limit came later than the one that this goes with.
-  const request = {
-    eventId: run.eventId,
-    acceptedAt,
-    rateLimit,
-    attemptKey,
-    leaseMs,
-    hasWaited: true,
-    ordering: 'any',
-  } as const;
+  const request = { rateLimit, attemptKey, leaseMs, hasWaited: true };
   const [{ kind }] = await parts.atomic([parts.admissionStore.admit(id, request, parts.clock())]);
   return kind === 'admitted' ? attemptKey : undefined;
 }
 
-// In the script of this turn of the event loop, together with the requests of others. An earlier event may still be on the
-// queue. It goes before the first one in the order.
-async function askInOrder(
+// In the script of this turn of the event loop, together with the requests of others.
+async function askLimits(
   parts: AttemptParts,
   ready: ReadyDelivery,
   attemptKey: string,
-): Promise<AdmissionAnswer> {
+): Promise<AdmissionAnswer | NotInTurn> {
   const { endpoint, event, run } = ready;
-  const { admissionStore, oldestEvents, atomic, clock, attemptTimeoutMs } = parts;
-  const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
+  const { admissionStore, oldestEvents, formerOrder, atomic, clock } = parts;
+  const { id, rateLimit, timeoutMs = parts.attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
-  const { eventId, hasWaited } = run;
-  const { acceptedAt, group } = event;
-  const lane = isOrderedByJobs(parts, ready) ? laneOf(endpoint, event) : undefined;
-  const windowMs = group === undefined ? undefined : endpoint.coalesce?.window_ms;
-  const admitAs = (ordering: 'any' | 'look' | 'begin') => {
-    const request = {
-      eventId,
-      acceptedAt,
-      rateLimit,
-      attemptKey,
-      leaseMs,
-      hasWaited,
-      ordering,
-      lane,
-      windowMs,
-    };
-    return admissionStore.admit(id, request, clock());
-  };
-  const isAlone = lane === undefined || (endpoint.ordering === 'group' && group === undefined);
-  if (isAlone) {
-    const [answer] = await atomic([admitAs(lane === undefined ? 'any' : 'begin')]);
-    return answer;
+  const admitted = admissionStore.admit(
+    id,
+    { rateLimit, attemptKey, leaseMs, hasWaited: run.hasWaited },
+    clock(),
+  );
+  if (formerOrder && takesTurns(parts, ready)) {
+    return await formerOrder.admit(endpoint, event, oldestEvents, admitted);
   }
-  const guards = oldestEvents.guardsOldest({ accountId, id: eventId, acceptedAt });
-  const [looked, , begun] = await atomic([admitAs('look'), together(guards), admitAs('begin')]);
-  return begun ?? looked;
+  return (await atomic([admitted]))[0];
 }
 
 /**
@@ -303,7 +265,7 @@ async function holdJob(
   refusal: Refused,
   batch: readonly ReadyDelivery[],
 ): Promise<number> {
-  const { heldDeliveries, admissionStore, releaser, clock, random, emit } = parts;
+  const { heldDeliveries, formerOrder, releaser, clock, random, emit } = parts;
   const { run, endpoint, previousStartedAt } = ready;
   const { accountId, endpointId, eventId } = run;
   const { acceptedAt, trace } = ready.event;
@@ -312,9 +274,7 @@ async function holdJob(
   const leftMs = leftOf(ready.openUntil, clock());
   const holdsOthers = run.batch === undefined && isRefusedForAll(endpoint, refusal);
   const othersForMs = holdsOthers ? Math.min(BOUND_MS, leftMs) : undefined;
-  if (endpoint.ordering === 'group' && !refusal.isBehind && isOrderedByJobs(parts, ready)) {
-    await admissionStore.markReady(endpointId, { eventId, acceptedAt });
-  }
+  if (!refusal.isBehind) await formerOrder?.markReady(endpoint, [{ eventId, acceptedAt }]);
   const deliveries = batch.map(({ event }) => ({ eventId: event.id, acceptedAt: event.acceptedAt }));
   const ofBatch = run.batch && { jobId: run.batch.jobId, deliveries };
   const held = { eventId, acceptedAt, previousStartedAt, together: ofBatch };

@@ -1,7 +1,6 @@
 import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS } from '../domain/breaker';
 import type { DeliveryFact } from '../domain/delivery-fact';
 import type { Endpoint } from '../domain/endpoint';
-import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { tallyOf } from '../endpoints/health/attempt-tally';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
@@ -12,9 +11,8 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { fake } from '../testing/fake';
 import { uniqueEventId } from '../testing/unique-ids';
-import { withMethods } from '../testing/with-methods';
 import { type AfterAttemptInput, afterAttempt } from './after-attempt';
-import { type Releaser, wakeUpEndpoint } from './flow/releaser';
+import type { Releaser } from './flow/releaser';
 import type { AttemptParts } from './open-delivery';
 import type { AttemptEffect } from './redis-attempt-store';
 
@@ -61,7 +59,6 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
       acceptedAt: NOW,
       openUntil: change.openUntil ?? 0,
       attemptKey: change.attemptKey,
-      leavesOrder: true,
       notifiesOfFailing: change.notifiesOfFailing ?? false,
       now: time.now,
     })(scene.redis.client);
@@ -77,7 +74,6 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
       effect,
       delivered,
       disabledBy: undefined,
-      hasEnded: true,
       isInLane: false,
       letsOthersGo: false,
       hasWaited: false,
@@ -264,15 +260,6 @@ describe('what is held', () => {
   });
 
   it.each([
-    [true, ['wake up at 0']],
-    [false, []],
-  ])('goes one at a time where there is an order, when one has ended: %s', async (hasEnded, expected) => {
-    const { failOnce, asked } = await arrange({ endpoint: buildEndpoint({ ordering: 'strict' }) });
-    await failOnce({ hasWaited: true, hasEnded });
-    expect(asked).toEqual(expected);
-  });
-
-  it.each([
     ['others wait behind this one', true, ['wake up at 0']],
     ['nobody does', false, []],
   ])('is looked for where there is an order if %s', async (_, letsOthersGo, expected) => {
@@ -351,27 +338,6 @@ describe('trouble of which the account was told', () => {
     await fail(3);
     expect(await succeed()).toEqual({ disabledAs: undefined, recoveredFrom: undefined });
   });
-});
-
-it('leaves its position in the order to the next one with the attempt’s record', async () => {
-  const endpoint = buildEndpoint({ ordering: 'strict' });
-  const { attemptStore, admissionStore } = await arrange({ endpoint });
-  const delivery = { eventId: uniqueEventId(), endpointId: endpoint.id };
-  await admissionStore.joinOrder(endpoint.id, [{ eventId: delivery.eventId, acceptedAt: NOW }])(
-    scene.redis.client,
-  );
-  const attempt = {
-    delivery,
-    fact: { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined, isAborted: false },
-    logLength: 0,
-    acceptedAt: NOW,
-    openUntil: 0,
-    attemptKey: undefined,
-    notifiesOfFailing: false,
-    now: NOW,
-  } as const;
-  await attemptStore.record({ ...attempt, leavesOrder: true })(scene.redis.client);
-  expect((await admissionStore.stand(endpoint.id, undefined)).next).toBeUndefined();
 });
 
 describe('a receiver that asks to be disabled', () => {
@@ -481,64 +447,16 @@ describe('where deliveries go one at a time', () => {
     await untilReleased();
   });
 
-  // In a process that knows nothing of it.
-  describe('the next one goes once this one is delivered that has not waited, if it', () => {
-    async function arrangeOrder() {
-      const endpoint = strictEndpoint();
-      const arranged = await scene.arrange({ endpoint, results: [responded(204)] });
-      const { admission, run, event } = arranged;
-      const other = scene.willClose(buildAdmission({ redis: scene.redis.client, clock: () => NOW }));
-      const own = { eventId: run.eventId, acceptedAt: event.acceptedAt };
-      await admission.deliveryQueue.addAll([run]);
-      await admission.admissionStore.joinOrder(endpoint.id, [own])(scene.redis.client);
-      admission.releaser.start();
-      const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-      return {
-        ...arranged,
-        other,
-        begin: () =>
-          other.admissionStore.admit(
-            endpoint.id,
-            { ...attempt, ...own, ordering: 'begin' },
-            NOW,
-          )(scene.redis.client),
-        refuse: (entry: typeof own) =>
-          other.admissionStore.admit(
-            endpoint.id,
-            { ...attempt, ...entry, ordering: 'look' },
-            NOW,
-          )(scene.redis.client),
-        holdNext: async (eventId?: EventId) => await scene.holdNext(arranged, eventId),
-      };
-    }
-
-    it('is held for another reason than its turn', async () => {
-      const { deliver, other, run, holdNext, admission } = await arrangeOrder();
-      const { untilReleased, entry } = await holdNext();
-      await admission.admissionStore.joinOrder(run.endpointId, [entry])(scene.redis.client);
-      expect(await wakeUpEndpoint(other, run, 1)).toMatchObject({ left: 1 });
-      await deliver();
-      await untilReleased();
-    });
-
-    it('is held while another process finds nothing held', async () => {
-      const { deliver, other, run, event, begin, refuse, holdNext } = await arrangeOrder();
-      const eventId = uniqueEventId();
-      await begin();
-      await refuse({ eventId, acceptedAt: event.acceptedAt + 1 });
-      let next: Awaited<ReturnType<typeof holdNext>> | undefined;
-      const heldDeliveries = withMethods(other.heldDeliveries, {
-        async release(...args: Parameters<typeof other.heldDeliveries.release>) {
-          const released = await other.heldDeliveries.release(...args);
-          next = await holdNext(eventId);
-          return released;
-        },
-      });
-      expect(await wakeUpEndpoint({ ...other, heldDeliveries }, run, 1)).toMatchObject({ left: 0 });
-      await deliver();
-      expect(next).toBeDefined();
-      await next?.untilReleased();
-    });
+  it('the next one goes once this one is delivered, though it has not waited, and nobody knows that another one has', async () => {
+    const arranged = await scene.arrange({ endpoint: strictEndpoint(), results: [responded(204)] });
+    const { admission, run, event } = arranged;
+    const own = { eventId: run.eventId, acceptedAt: event.acceptedAt };
+    await admission.deliveryQueue.addAll([run]);
+    admission.releaser.start();
+    const { untilReleased, entry } = await scene.holdNext(arranged);
+    await admission.besideLanes.join(run.endpointId, [own, entry])(scene.redis.client);
+    expect(await arranged.deliver()).toEqual({ kind: 'done' });
+    await untilReleased();
   });
 
   it('the next one goes when the code of this one fails for the last time, so that nothing is sent', async () => {
@@ -562,6 +480,7 @@ describe('where deliveries go one at a time', () => {
   it('the next one waits through the retries of this one, and goes once it is exhausted', async () => {
     const arranged = await scene.arrange({
       endpoint: strictEndpoint(),
+      form: 'former',
       results: [responded(500), responded(500), responded(500)],
     });
     const { stays, untilReleased } = await scene.giveTurn(arranged);

@@ -19,8 +19,6 @@ export interface AfterAttemptInput {
   readonly delivered: boolean;
   /** How the receiver refused all further deliveries, if it did. */
   readonly disabledBy: Exclude<DisabledReason, 'client' | 'failing'> | undefined;
-  /** Whether the delivery has ended. */
-  readonly hasEnded: boolean;
   /** Whether its end lets others begin, of its endpoint or its group. */
   readonly letsOthersGo: boolean;
   /** Whether the delivery had been held or tried before: then others may be held behind it. */
@@ -68,7 +66,6 @@ export async function conclude(
     effect,
     delivered: attempt.outcome === 'delivered',
     disabledBy: wish.disabledBy,
-    hasEnded,
     letsOthersGo: letsOthersGo || (hasEnded && run.lane?.isBesideJobs === true),
     hasWaited: run.hasWaited,
     isInLane: run.lane !== undefined && !run.lane.isLine,
@@ -188,18 +185,14 @@ function announceBreaker(
 // By memory alone: another process releases the deliveries that it knows of, and its sweep finds the rest.
 function letOthersGo(
   { releaser, concurrency, clock }: AttemptParts,
-  { endpoint, effect, delivered, hasEnded, letsOthersGo, hasWaited, isInLane }: AfterAttemptInput,
+  { endpoint, effect, delivered, letsOthersGo, hasWaited, isInLane }: AfterAttemptInput,
 ): void {
-  const { accountId, id, ordering } = endpoint;
+  const { accountId, id } = endpoint;
   if (effect.openedUntil !== undefined) return releaser.wakeUpAt(accountId, id, effect.openedUntil);
   if (effect.isRateWaitedFor) releaser.wakeUpAt(accountId, id, clock() + RATE_WINDOW_MS + 1);
   if (letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
   if (isInLane) return;
   if (!hasWaited && !releaser.isWatching(id)) return;
-  if (ordering === 'strict') {
-    if (hasEnded) releaser.wakeUpAt(accountId, id, clock());
-    return;
-  }
   if (!delivered && concurrency.isSlow(id)) releaser.wakeUpAt(accountId, id, clock() + SLOW_PAUSE_MS);
   else releaser.grant(accountId, id, Math.min(concurrency.freePermits(id), delivered ? GROWTH : 1));
 }

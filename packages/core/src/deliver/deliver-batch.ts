@@ -110,7 +110,10 @@ async function waitForOthers(
   const { run, endpoint, begunAt, scheduledAttempt, wasDelivered } = primary;
   const wakeUpAt = begunAt + maxWaitMs;
   const isNew = scheduledAttempt === 1 && !wasDelivered;
-  if (!run.lane || !isNew || endpoint.status === 'disabled' || parts.clock() >= wakeUpAt) return undefined;
+  const now = parts.clock();
+  if (!run.lane || !isNew || endpoint.status === 'disabled') return undefined;
+  // The clock of Redis may have been set back.
+  if (now >= wakeUpAt || begunAt - now > maxWaitMs) return undefined;
   if (run.lane.size >= maxEvents) return undefined;
   const refusal = { kind: 'refused', reason: 'batching', wakeUpAt } as const;
   const delayMs = await waitUntilFull(parts, primary, run.lane, refusal, maxEvents);
@@ -173,6 +176,7 @@ class Batch {
   readonly #keys = new Set<string>();
   /** Those that go in a second request, as one was too large. */
   readonly #second = new Set<EventId>();
+  readonly #isBesideJobs: boolean;
 
   constructor(
     private readonly parts: AttemptParts,
@@ -182,7 +186,10 @@ class Batch {
     private readonly abortSignal: AbortSignal,
     /** What becomes of each that was gathered. */
     private readonly ends = new Map<EventId, End>(),
-  ) {}
+  ) {
+    // What is gathered does not tell it everywhere.
+    this.#isBesideJobs = primary.run.lane?.isBesideJobs ?? false;
+  }
 
   async deliver(gather: () => Promise<readonly ReadyDelivery[]>): Promise<DeliverResult> {
     const { parts, admitted } = this;
@@ -220,7 +227,7 @@ class Batch {
     };
     const runs = await run.batch.gather(wanted);
     // In an order, those that went together stay at the head of their lane.
-    const load = isInOrder && run.lane?.hadBegun ? loadWhole : loadAll;
+    const load = isInOrder && run.lane?.wentTogether ? loadWhole : loadAll;
     const loaded = await load(parts, runs, this.ends, primary);
     const ready = isInOrder ? this.#withoutGap(runs, loaded) : loaded;
     // From now on it is in the batch.
@@ -279,11 +286,12 @@ class Batch {
     return all.filter((_, i) => !changed[i]);
   }
 
-  /** In an order, none goes before an older event that is still to be fanned out. */
+  /** In an order, none goes before an older event that is still to be fanned out, or an older delivery that has a job of its own. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
     const { lane } = this.primary.run;
     const last = all.at(-1);
-    if (!lane || lane.hadBegun || last === undefined || all.length < 2) return all;
+    if (!lane || lane.wentTogether || last === undefined || all.length < 2) return all;
+    if (this.#isBesideJobs) return all.slice(0, 1);
     const { accountId, id, acceptedAt } = last.event;
     const isBehind = await this.parts.oldestEvents.hasOlder({ accountId, id, acceptedAt });
     return isBehind ? all.slice(0, 1) : all;

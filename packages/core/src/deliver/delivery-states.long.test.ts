@@ -12,6 +12,7 @@ import type { DeliveryFact } from '../domain/delivery-fact';
 import type { EndStatus } from '../domain/delivery-log';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -70,6 +71,7 @@ async function arrange() {
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(redis.client),
+    besideLanes: new BesideLanes(redis.client),
     ...buildVerification(redis.client),
     clock: systemClock,
   });

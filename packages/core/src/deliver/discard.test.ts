@@ -47,7 +47,7 @@ describe('a delivery that is due while its endpoint is disabled and discards', (
     const next = await scene.giveTurn(arranged);
     expect(await arranged.deliver()).toEqual(DONE);
     expect(await next.isTurnKept()).toBe(false);
-    const { next: first } = await arranged.admission.admissionStore.stand(arranged.run.endpointId, undefined);
+    const first = await arranged.admission.besideLanes.first(arranged.run.endpointId);
     expect(first?.eventId).toBe(next.entry.eventId);
   });
 

@@ -1,5 +1,5 @@
 import type { DeliveryRun } from '../domain/delivery';
-import { type Admitted, type Coalesced, hold } from './admit';
+import { type Admission, type Admitted, hold, type Refused } from './admit';
 import { endUnsent, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import type { RecordedAttempt } from './record-attempt';
@@ -62,7 +62,7 @@ export async function withdraw(
 export async function coalesce(
   parts: AttemptParts,
   ready: ReadyDelivery,
-  coalesced: Coalesced,
+  coalesced: Exclude<Admission, Admitted | Refused>,
 ): Promise<DeliverResult> {
   if (coalesced.kind === 'coalescing') {
     return { kind: 'later', delayMs: delayUntil(parts, coalesced.until) };

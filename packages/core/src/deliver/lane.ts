@@ -1,5 +1,5 @@
 import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
-import { type Endpoint, findLane, laneToJoin } from '../domain/endpoint';
+import { type Endpoint, findLane, lineOfLane, placeInOrder } from '../domain/endpoint';
 import { AGAIN_AT_ONCE, type DeliverResult, DONE } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
 import { endUnsent, loadDelivery, type ReadyDelivery } from './load-delivery';
@@ -10,7 +10,7 @@ export const BEHIND_MS = 100;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
 const SUPERSEDED_AT_ONCE = 100;
-const LOOKED_AT_FOR_OVER = 200;
+const LOOKED_AT_ONCE = 100;
 const MOST_ROUNDS = 100;
 
 /**
@@ -51,20 +51,41 @@ async function goOrWait(
 
 // Where it can't be part of the script that takes the job. What was fanned out meanwhile is in the lane, before this one.
 async function lookForTurn(
-  { oldestEvents, admissionStore }: AttemptParts,
+  parts: AttemptParts,
   { run, event }: ReadyDelivery,
   lane: LaneRun,
   as: 'first' | 'newest',
 ): Promise<LaneRun> {
-  const { accountId, endpointId, eventId } = run;
+  const { oldestEvents, joinElsewhere } = parts;
+  const { accountId, eventId } = run;
   const { place } = lane;
-  const first = await admissionStore.firstWithJob(endpointId, lane.name);
+  const first = await firstBeside(parts, run, lane, as);
   const isBesideJobs = first !== undefined;
   const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
   if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
   const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
-  const isFirst = !(await oldestEvents.hasOlder(asked)) && (await lane.begin(as));
-  return { ...lane, isBesideJobs, turn: isFirst ? 'first' : 'behind_event' };
+  // First the events: what they bring meanwhile is in a lane then, maybe that of another shard.
+  if (await oldestEvents.hasOlder(asked)) return { ...lane, isBesideJobs, turn: 'behind_event' };
+  if (as === 'newest' && (await joinElsewhere?.(run, lane)))
+    return { ...lane, isBesideJobs, turn: 'behind_event' };
+  return { ...lane, isBesideJobs, turn: (await lane.begin(as)) ? 'first' : 'behind_event' };
+}
+
+// What has come into the lane with a job of its own keeps its place among those until it ends. The newest goes before: the others of
+// the lane end as superseded after it.
+async function firstBeside(
+  { besideLanes }: AttemptParts,
+  { endpointId }: DeliveryRun,
+  lane: LaneRun,
+  as: 'first' | 'newest',
+): Promise<LanePlace | undefined> {
+  const line = lineOfLane(endpointId, lane.name);
+  if (as === 'first') return await besideLanes.first(endpointId, line);
+  for (let from = 0; ; from += LOOKED_AT_ONCE) {
+    const some = await besideLanes.list(endpointId, line, from, LOOKED_AT_ONCE);
+    const outside = some.length > 0 ? await lane.findOutside(some) : undefined;
+    if (outside || some.length < LOOKED_AT_ONCE) return outside;
+  }
 }
 
 // Its end wakes the lane up. It may have ended unseen while the lane was being delayed, and it may have no job any more and wait for
@@ -125,7 +146,6 @@ async function takeTurnOfNewest(
   const [first] = await lane.listFirst(1);
   const leftMs = leftOfWindow(endpoint, first?.acceptedAt ?? lane.place, parts.clock());
   if (leftMs > 0) return await waitInWindow(lane, leftMs);
-  if (await parts.joinElsewhere?.(run, lane)) return { kind: 'later', delayMs: BEHIND_MS };
   return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
 }
 
@@ -146,10 +166,10 @@ async function waitInWindow(lane: LaneRun, delayMs: number): Promise<DeliverResu
   return { kind: 'later', delayMs };
 }
 
-// The clock of a producer may be ahead.
+// The clock of a producer may be ahead, or that of Redis may have been set back.
 function leftOfWindow({ coalesce }: Endpoint, since: number, now: number): number {
   const { window_ms = 0 } = coalesce ?? {};
-  return Math.min(since + window_ms - now, window_ms);
+  return since - now > window_ms ? 0 : since + window_ms - now;
 }
 
 /** End those of a lane that are before one that was sent in place of them. What is left, a later run finds. */
@@ -194,7 +214,7 @@ export async function endThoseOver(parts: AttemptParts, run: DeliveryRun, lane: 
   const { clock, retention } = parts;
   const overUntil = clock() - retention.ageMs;
   if (lane.place > overUntil || lane.size === 1) return;
-  const first = await lane.listFirst(LOOKED_AT_FOR_OVER);
+  const first = await lane.listFirst(LOOKED_AT_ONCE);
   const over = first.filter(
     ({ eventId, acceptedAt, request }) =>
       eventId !== run.eventId && acceptedAt <= overUntil && request === undefined,
@@ -212,7 +232,7 @@ export async function waitAlone({ eventId }: DeliveryRun, lane: LaneRun): Promis
 
 /** Its endpoint has another order now, or none: each delivery gets a job of its own. */
 export async function leaveLane(
-  { admissionStore, eventStore, atomic }: AttemptParts,
+  { besideLanes, eventStore, atomic }: AttemptParts,
   { accountId, endpointId }: DeliveryRun,
   lane: LaneRun,
   endpoint: Endpoint,
@@ -224,10 +244,10 @@ export async function leaveLane(
         ? []
         : await Promise.all(first.map(({ eventId }) => eventStore.findHead(accountId, eventId)));
     const places = first.flatMap(({ eventId, acceptedAt }, i) => {
-      const name = laneToJoin(endpoint, { id: eventId, group: heads[i]?.group });
-      return name === undefined ? [] : [{ eventId, acceptedAt, lane: name }];
+      const place = placeInOrder(endpoint, heads[i]?.group);
+      return place ? [{ eventId, acceptedAt, ...place }] : [];
     });
-    await atomic([admissionStore.joinOrder(endpointId, places)]);
+    await atomic([besideLanes.join(endpointId, places)]);
   }
   await lane.leave(first);
   return DONE;

@@ -185,7 +185,7 @@ async function endDelivery(
   if (endpoint || event) await parts.endedList?.add(run, parts.clock());
   if (endpoint) await leaveOrder(parts, endpoint, run);
   // It may have been entered after the endpoint's other deliveries were removed.
-  else await parts.atomic([parts.admissionStore.leaveOrder(run.endpointId, run.eventId)]);
+  else await parts.atomic([parts.besideLanes.leave(run.endpointId, run.eventId)]);
   return 'ended';
 }
 
@@ -332,11 +332,11 @@ export async function endUnsent(
  * Let the next delivery follow one that has ended, if the endpoint has an order. Otherwise nothing to do.
  */
 async function leaveOrder(
-  { admissionStore, releaser, atomic, clock }: AttemptParts,
+  { besideLanes, releaser, atomic, clock }: AttemptParts,
   { accountId, id, ordering }: Endpoint,
   { eventId, lane }: DeliveryRun,
 ): Promise<void> {
   if (ordering === 'none' || lane?.isBesideJobs === false) return;
-  const [letsOthersGo] = await atomic([admissionStore.leaveOrder(id, eventId)]);
-  if (ordering === 'strict' || letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
+  const [hadPlace] = await atomic([besideLanes.leave(id, eventId)]);
+  if (hadPlace) releaser.wakeUpAt(accountId, id, clock());
 }

@@ -9,7 +9,9 @@ import type { BeginSpan } from '../domain/trace';
 import type { Transport } from '../domain/transport';
 import type { NoteUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import type { DisablePolicy } from '../endpoints/disable';
+import type { FormerOrder } from '../endpoints/former-order/redis-former-order';
 import { HealthRecorder } from '../endpoints/health/health-recorder';
 import type { HealthStore } from '../endpoints/health/redis-health-store';
 import type { OperationalEvents } from '../endpoints/operational-events';
@@ -102,6 +104,9 @@ export interface SharedParts {
   /** Only with INTAKE=durable. */
   readonly configurationCopy?: { has(record: { key: string; field: string }): Promise<boolean> } | undefined;
   readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
+  /** Only with `RECORD_FORM=former`. */
+  readonly formerOrder?: FormerOrder | undefined;
   readonly openBreakers: OpenBreakers;
   readonly healthStore: HealthStore;
   /** `never`: failing endpoints are tried for ever. */

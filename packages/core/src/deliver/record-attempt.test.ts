@@ -385,7 +385,7 @@ it('has the job of its delivery end at once when it ends the round late, though 
   const [mine, theirs] = [await prepare(), await prepare()];
   await recordOf(theirs, THEIRS, RETRY);
   await recordOf(mine, ACCEPTED, { kind: 'delivered' });
-  expect(promote).toHaveBeenCalledWith(run);
+  expect(promote).toHaveBeenCalledWith(run.endpointId, [run.eventId]);
 });
 
 describe('an attempt that is recorded again, since nobody knows that it is', () => {

@@ -89,12 +89,12 @@ function failedOf({ run }: ReadyDelivery, { number, outcome, responseStatus }: A
 
 export function recordOf(
   { clock }: AttemptParts,
-  { ready, attempt, decision, attemptKey, isRepresented = false }: RecordInput,
+  { ready, attempt, attemptKey, isRepresented = false }: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
   mustBeListed = true,
 ): AttemptRecord {
-  const { run, event, endpoint, breaker } = ready;
+  const { run, event, breaker } = ready;
   return {
     delivery: run,
     fact: attempt.number === 1 ? { eventType: event.type, ...fact } : fact,
@@ -103,8 +103,6 @@ export function recordOf(
     openUntil: isRepresented ? 0 : breaker.openUntil,
     isRepresented,
     attemptKey,
-    leavesOrder:
-      decision.kind !== 'retry' && endpoint.ordering === 'strict' && run.lane?.isBesideJobs !== false,
     notifiesOfFailing: notifiesOfFailing(event.type, attempt),
     mustBeListed,
     now: clock(),
@@ -145,7 +143,8 @@ export async function recordOrAddLate(
     return await recordOrAddLate(parts, input, fact, length);
   }
   // Its job may be delayed for a retry. Until it has found that the delivery has ended, nobody can send that again.
-  if (state.isOpen && nextAttemptAt === undefined) await parts.deliveryQueue.promote(run);
+  if (state.isOpen && nextAttemptAt === undefined)
+    await parts.deliveryQueue.promote(run.endpointId, [run.eventId]);
   return { ...NO_EFFECT, nextAttemptAt };
 }
 
@@ -202,7 +201,7 @@ async function tryToRecord(
   const ended = decision.kind === 'retry' ? [] : [run];
   const { results, error } = await atomic.tried([
     attemptStore.record(record),
-    leaveLanes(parts, ready.endpoint, ended),
+    leaveOrder(parts, ready.endpoint, ended),
     ...stepsToHistory(parts, ended, record.now),
     ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
   ]);
@@ -210,24 +209,23 @@ async function tryToRecord(
   // An error that keeps the job from ending does not undo the record. It is thrown again when the run ends.
   if (error !== undefined && !effect) throw error;
   if (!effect) return undefined;
-  const letsOthersGo = effect.letsOthersGo || hasLetOthersGo === true;
-  return { effect, letsOthersGo, nextAttemptAt: fact.nextAttemptAt };
+  return { effect, letsOthersGo: hasLetOthersGo === true, nextAttemptAt: fact.nextAttemptAt };
 }
 
 /**
- * Out of the lanes of their groups. In strict order, the script of the record removes them.
+ * They make room for those that wait for them, if they had jobs of their own.
  *
- * @returns a step that gives whether others may go.
+ * @returns a step that gives whether one did.
  */
-export function leaveLanes(
-  { admissionStore }: AttemptParts,
+export function leaveOrder(
+  { besideLanes }: AttemptParts,
   { ordering }: Endpoint,
   ended: readonly DeliveryRun[],
 ): Step<boolean> {
   const besideJobs = ended.filter(({ lane }) => lane?.isBesideJobs !== false);
-  if (ordering !== 'group' || besideJobs.length === 0) return LETS_NONE_GO;
-  const steps = besideJobs.map(({ endpointId, eventId }) => admissionStore.leaveOrder(endpointId, eventId));
-  return mapReply(together(steps), (letOthersGo) => letOthersGo.includes(true));
+  if (ordering === 'none' || besideJobs.length === 0) return LETS_NONE_GO;
+  const steps = besideJobs.map(({ endpointId, eventId }) => besideLanes.leave(endpointId, eventId));
+  return mapReply(together(steps), (hadPlace) => hadPlace.includes(true));
 }
 
 // Before the job ends. A repeated run finds that the delivery has ended, and adds it then.

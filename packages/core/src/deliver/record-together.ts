@@ -9,7 +9,7 @@ import {
   countAttempt,
   endAfter,
   factOf,
-  leaveLanes,
+  leaveOrder,
   type RecordedAttempt,
   type RecordInput,
   recordOf,
@@ -118,7 +118,7 @@ async function tryAll(
   const { results, error } = await parts.atomic.tried([
     parts.attemptStore.record(record),
     ofOthers.records.length === 0 ? NONE_HAS_CHANGED : parts.attemptStore.recordOthers(ofOthers),
-    leaveLanes(parts, representative.ready.endpoint, ended),
+    leaveOrder(parts, representative.ready.endpoint, ended),
     ...stepsToHistory(parts, ended, record.now),
     ...stepsToEnd(groups.flatMap(endsOf)),
   ]);
@@ -161,12 +161,12 @@ function recordsOfOthers(
     const others = inputs.filter((input) => input !== representative);
     const [one] = others;
     if (one === undefined) continue;
-    const { fact: written, leavesOrder } = recordOf(parts, one, fact, logLength);
+    const { fact: written } = recordOf(parts, one, fact, logLength);
     const deliveries = others.map(({ ready: { run, event } }) => ({
       eventId: run.eventId,
       acceptedAt: event.acceptedAt,
     }));
-    records.push({ fact: written, logLength, leavesOrder, deliveries });
+    records.push({ fact: written, logLength, deliveries });
     for (const { attemptKey } of others) if (attemptKey !== undefined) attemptKeys.push(attemptKey);
   }
   return { endpointId: representative.ready.run.endpointId, records, attemptKeys, mustBeListed, now };
@@ -177,7 +177,7 @@ function endsOf({ end, inputs }: Group): readonly MemberEnd[] {
 }
 
 function note(
-  { fact: { nextAttemptAt }, end, inputs }: Group,
+  { fact: { nextAttemptAt }, inputs }: Group,
   representative: RecordInput,
   { effect, letsOthersGo }: Tried,
   unrecorded: ReadonlySet<EventId>,
@@ -188,8 +188,7 @@ function note(
     if (unrecorded.has(eventId)) continue;
     recorded.set(eventId, {
       effect: input === representative ? effect : NO_EFFECT_OF_ITS_OWN,
-      // In strict order the record of the representative does not say, unless that has ended.
-      letsOthersGo: letsOthersGo || (end.kind === 'done' && input.ready.endpoint.ordering === 'strict'),
+      letsOthersGo,
       nextAttemptAt,
     });
   }
@@ -203,5 +202,4 @@ const NO_EFFECT_OF_ITS_OWN: AttemptEffect = {
   hasClosed: false,
   recoveredFrom: undefined,
   isRateWaitedFor: false,
-  letsOthersGo: false,
 };

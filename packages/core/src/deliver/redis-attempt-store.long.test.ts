@@ -62,7 +62,6 @@ function arrange(client = redis.client) {
       acceptedAt: ACCEPTED_AT,
       openUntil: 0,
       attemptKey: undefined,
-      leavesOrder: false,
       notifiesOfFailing: false,
       now: NOW,
       ...change,
@@ -75,14 +74,13 @@ function arrange(client = redis.client) {
     admissionStore,
     record,
     fail: (change: Partial<AttemptRecord> = {}) => record(change),
-    succeed: (change: Partial<AttemptRecord> = {}) => record({ fact: success, leavesOrder: true, ...change }),
+    succeed: (change: Partial<AttemptRecord> = {}) => record({ fact: success, ...change }),
     /** So many failures in a row, of which the first was then. */
     async failTimes(count: number, since = NOW) {
       await client.set(keys.breaker(endpointId), `${count} 0 ${since} 0`);
     },
     readState: async () => (await deliveryStore.readWithLength(endpointId, eventId)).state,
     readBreaker: () => admissionStore.readBreaker(endpointId),
-    nextInOrder: async () => (await admissionStore.stand(endpointId, undefined)).next,
     /** All that there is of the endpoint. */
     async dump() {
       const names = (await client.keys(`*${endpointId}*`)).toSorted();
@@ -101,7 +99,6 @@ describe('a recorded attempt', () => {
       hasClosed: false,
       recoveredFrom: undefined,
       isRateWaitedFor: false,
-      letsOthersGo: false,
     });
     expect(await readState()).toMatchObject({
       status: 'pending',
@@ -120,7 +117,6 @@ describe('a recorded attempt', () => {
       hasClosed: false,
       recoveredFrom: undefined,
       isRateWaitedFor: false,
-      letsOthersGo: false,
     });
     expect(await readState()).toMatchObject({ status: 'delivered' });
     const { endpointId, eventId } = delivery;
@@ -134,24 +130,20 @@ describe('a recorded attempt', () => {
     it.each<[string, Partial<AttemptRecord>, number]>([
       ['a failure', {}, 0],
       ['a failure that opens the breaker', {}, FAILURES_TO_OPEN - 1],
-      ['a success', { fact: success, leavesOrder: true }, 0],
-      ['a probe that succeeds', { fact: success, leavesOrder: true, openUntil: NOW - 1 }, FAILURES_TO_OPEN],
-    ])(
-      'is recorded once, and has the same effect, but others may be held: %s',
-      async (_what, change, failuresBefore) => {
-        const { record, failTimes, dump, delivery } = arrange();
-        if (failuresBefore > 0) await failTimes(failuresBefore, NOW - 1_000);
-        if (change.openUntil) {
-          const open = `${failuresBefore} ${change.openUntil} ${NOW - 1_000} 0`;
-          await redis.client.set(keys.breaker(delivery.endpointId), open);
-        }
-        const effect = await record({ ...change, logLength: 0 });
-        const before = await dump();
-        const letsOthersGo = change.leavesOrder === true;
-        expect(await record({ ...change, logLength: 0 })).toEqual({ ...effect, letsOthersGo });
-        expect(await dump()).toEqual(before);
-      },
-    );
+      ['a success', { fact: success }, 0],
+      ['a probe that succeeds', { fact: success, openUntil: NOW - 1 }, FAILURES_TO_OPEN],
+    ])('is recorded once, and has the same effect: %s', async (_what, change, failuresBefore) => {
+      const { record, failTimes, dump, delivery } = arrange();
+      if (failuresBefore > 0) await failTimes(failuresBefore, NOW - 1_000);
+      if (change.openUntil) {
+        const open = `${failuresBefore} ${change.openUntil} ${NOW - 1_000} 0`;
+        await redis.client.set(keys.breaker(delivery.endpointId), open);
+      }
+      const effect = await record({ ...change, logLength: 0 });
+      const before = await dump();
+      expect(await record({ ...change, logLength: 0 })).toEqual(effect);
+      expect(await dump()).toEqual(before);
+    });
 
     it('is recorded once, though others have appended to its log since', async () => {
       const { record, fail, deliveryStore, delivery, dump } = arrange();
@@ -319,14 +311,10 @@ describe('the circuit breaker', () => {
     const opened = (await fail())?.openedUntil ?? 0;
     const now = opened + 1;
     const probe = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: true } as const;
-    const { eventId, endpointId } = delivery;
-    expect(
-      await admissionStore.admit(
-        endpointId,
-        { eventId, acceptedAt: ACCEPTED_AT, ordering: 'any', ...probe },
-        now,
-      )(redis.client),
-    ).toEqual({ kind: 'admitted', isProbe: true });
+    expect(await admissionStore.admit(delivery.endpointId, probe, now)(redis.client)).toEqual({
+      kind: 'admitted',
+      isProbe: true,
+    });
     const failedAt = now + 10_000;
     const openMs = Math.floor((failedAt - (NOW - 60_000)) / OPEN_SHARE);
     expect(await fail({ openUntil: opened, now: failedAt })).toMatchObject({
@@ -423,46 +411,6 @@ describe('an attempt that is counted for the rate limit', () => {
   });
 });
 
-describe('a delivery that goes in order', () => {
-  it.each([
-    ['delivered', true],
-    ['delivered', false],
-    ['failed for the last time', true],
-  ])(
-    'makes room for the next one when it is %s, and says whether that was refused before: %s',
-    async (end, wasRefused) => {
-      const { fail, succeed, admissionStore, delivery, nextInOrder } = arrange();
-      const { endpointId, eventId } = delivery;
-      const next = { eventId: uniqueEventId(), acceptedAt: ACCEPTED_AT + 1 };
-      await admissionStore.joinOrder(endpointId, [next])(redis.client);
-      const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-      const own = { eventId, acceptedAt: ACCEPTED_AT, ordering: 'begin' } as const;
-      await admissionStore.admit(endpointId, { ...attempt, ...own }, NOW)(redis.client);
-
-      if (wasRefused)
-        await admissionStore.admit(endpointId, { ...attempt, ...next, ordering: 'look' }, NOW)(redis.client);
-
-      expect(await fail()).toMatchObject({ letsOthersGo: false });
-      expect(await nextInOrder()).toMatchObject({ eventId, hasBegun: true });
-      const effect = await (end === 'delivered' ? succeed() : fail({ leavesOrder: true }));
-      expect(effect).toMatchObject({ letsOthersGo: wasRefused });
-      expect(await redis.client.exists(keys.orderWaiting(endpointId))).toBe(0);
-      expect(await nextInOrder()).toEqual({ ...next, hasBegun: false });
-      expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
-    },
-  );
-
-  it("leaves the turn alone that is another one's", async () => {
-    const { succeed, delivery, nextInOrder, admissionStore } = arrange();
-    const { endpointId } = delivery;
-    const other = { eventId: uniqueEventId(), acceptedAt: ACCEPTED_AT };
-    const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-    await admissionStore.admit(endpointId, { ...attempt, ...other, ordering: 'begin' }, NOW)(redis.client);
-    await succeed();
-    expect(await nextInOrder()).toEqual({ ...other, hasBegun: true });
-  });
-});
-
 describe('what receivers have answered', () => {
   const BODY = 'x'.repeat(4_096);
   const answered = { ...failure, attempt: buildAttempt({ responseBody: BODY }) };
@@ -550,7 +498,6 @@ describe('attempts recorded together with that of another delivery', () => {
   ): SharedRecord => ({
     fact: success,
     logLength: 0,
-    leavesOrder: true,
     deliveries,
     ...change,
   });
@@ -558,7 +505,7 @@ describe('attempts recorded together with that of another delivery', () => {
   it('are recorded, each in its own log, by the line that they share, and say nothing of the receiver', async () => {
     const { deliveries, statesOf, recordOthers, admissionStore, endpointId } = arrangeMany(3);
     const [first, ...others] = deliveries;
-    const failed = { fact: failure, leavesOrder: false, deliveries: first ? [first] : [] };
+    const failed = { fact: failure, deliveries: first ? [first] : [] };
     expect(await recordOthers([sharedBy(others), sharedBy([], failed)])).toEqual([]);
     const [failing, ...delivered] = await statesOf();
     expect(failing).toMatchObject({ status: 'pending', attempts: [failure.attempt] });
@@ -568,7 +515,7 @@ describe('attempts recorded together with that of another delivery', () => {
 
   it('are appended to logs that have other lines', async () => {
     const { deliveries, statesOf, recordOthers, logOf } = arrangeMany(2);
-    await recordOthers([sharedBy(deliveries, { fact: failure, leavesOrder: false })]);
+    await recordOthers([sharedBy(deliveries, { fact: failure })]);
     const logLength = await redis.client.strlen(logOf(0));
     expect(await recordOthers([sharedBy(deliveries, { logLength })])).toEqual([]);
     for (const { attempts } of await statesOf()) expect(attempts).toEqual([failure.attempt, success.attempt]);
@@ -589,7 +536,7 @@ describe('attempts recorded together with that of another delivery', () => {
 
   it('are recorded once when the script comes again', async () => {
     const { deliveries, recordOthers, dump, endpointId, logOf } = arrangeMany(3);
-    const withAnswers = [sharedBy(deliveries, { fact: answered, leavesOrder: false })];
+    const withAnswers = [sharedBy(deliveries, { fact: answered })];
     await recordOthers(withAnswers);
     await redis.client.append(logOf(1), LATER_LINE);
     const before = await dump();
@@ -613,24 +560,18 @@ describe('attempts recorded together with that of another delivery', () => {
     const { deliveries, recordOthers, logOf, statesOf, endpointId, deliveryStore } = arrangeMany(2);
     const [first, second] = deliveries as [Mark, Mark];
     await deliveryStore.eraseAnswersOf({ endpointId, eventId: first.eventId }, NOW);
-    const erased = { logLength: await redis.client.strlen(logOf(0)), fact: answered, leavesOrder: false };
-    const full = { fact: answered, leavesOrder: false };
+    const erased = { logLength: await redis.client.strlen(logOf(0)), fact: answered };
+    const full = { fact: answered };
     await redis.client.set(keys.answerBytes(endpointId), `${MAX_ANSWER_BYTES} ${NOW}`);
     await recordOthers([sharedBy([first], erased), sharedBy([second], full)]);
     for (const { attempts } of await statesOf())
       expect(attempts.map(({ responseBody }) => responseBody)).toEqual([undefined]);
   });
 
-  it('leave the strict order when they have ended, and keep counting for the rate limit for a second', async () => {
-    const { deliveries, recordOthers, admissionStore, endpointId } = arrangeMany(3);
-    const [first, second, third] = deliveries as [Mark, Mark, Mark];
-    await admissionStore.joinOrder(endpointId, deliveries)(redis.client);
-    await redis.client.set(keys.turn(endpointId), first.eventId);
+  it('keep counting for the rate limit for a second when they have ended', async () => {
+    const { deliveries, recordOthers, endpointId } = arrangeMany(2);
     await redis.client.zadd(keys.recentAttempts(endpointId), NOW + 60_000, 'one', NOW + 60_000, 'two');
-    const left = sharedBy([third], { fact: failure, leavesOrder: false });
-    await recordOthers([sharedBy([first, second]), left], { attemptKeys: ['one', 'gone'] });
-    expect(await redis.client.zrange(keys.order(endpointId), '0', '-1')).toEqual([third.eventId]);
-    expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
+    await recordOthers([sharedBy(deliveries)], { attemptKeys: ['one', 'gone'] });
     const counted = await redis.client.zrange(keys.recentAttempts(endpointId), '0', '-1');
     expect(counted.toSorted()).toEqual(['one', 'two']);
     const until = Number(await redis.client.zscore(keys.recentAttempts(endpointId), 'one'));

@@ -14,14 +14,6 @@ local function keep_answer_level(answers, level, kept_ms, now)
   redis.call('SET', answers, string.format('%d %d', level, now), 'PX', kept_ms)
 end
 
-local function leave_strict_order(order, turn, events)
-  redis.call('ZREM', order, unpack(events))
-  local holder = redis.call('GET', turn)
-  for _, event in ipairs(events) do
-    if event == holder then redis.call('DEL', turn) end
-  end
-end
-
 --- Everything that an attempt leaves behind, in one step: a reader that finds it recorded finds all its effects.
 ---
 --- The fan-out's process may have died before the delivery was listed, so this lists it as well. The list of an endpoint that is
@@ -33,20 +25,14 @@ end
 --- A connection that breaks may lose the reply, and ioredis sends the script again: then the log has this very line where it was
 --- appended, and the effects are read from what the first run has left. A breaker that is closed by then says no more since when
 --- it was open.
----
---- Of those that leave the strict order, one is told that others are held for their turn: no later one is.
 ---@guard
 ---@with endpoint EndpointId
----@with has_limits boolean        whether it is counted, or leaves the order
 ---@key log = delivery(endpoint, event)
 ---@key list = deliveries(endpoint)
 ---@key answers = answerBytes(endpoint)
 ---@key breaker = breaker(endpoint)
----@key recent = recentAttempts(endpoint) if has_limits
----@key order = order(endpoint) if has_limits
----@key turn = turn(endpoint) if has_limits
----@key rate_waiting = rateWaiting(endpoint) if has_limits
----@key order_waiting = orderWaiting(endpoint) if has_limits
+---@key recent = recentAttempts(endpoint) if attempt
+---@key rate_waiting = rateWaiting(endpoint) if attempt
 ---@param event EventId
 ---@param log_length digits        when the attempt was prepared
 ---@param line text
@@ -58,7 +44,6 @@ end
 ---@param was_open_until integer   of the breaker at the admission of the attempt; 0: it was closed
 ---@param notifies_of_failing boolean to the account
 ---@param attempt text?            counts it for the rate limit
----@param leaves_order boolean
 ---@param must_be_listed boolean   one of which nothing is left has neither a log nor a place in the list
 ---@reply failures integer         failed attempts since the last success
 ---@reply opened_until integer?    whether this failure opened the breaker, or kept it open, and until when
@@ -66,17 +51,13 @@ end
 ---@reply has_closed boolean       whether this success has closed a breaker that was open
 ---@reply recovered_from integer?  when the failures began that this success ends, if the account got a message about them
 ---@reply is_rate_waited_for boolean whether deliveries are held for the rate limit
----@reply lets_others_go boolean   whether it has left the strict order, and has to wake up others that are held for their turn
 function record_attempt(
   log,
   list,
   answers,
   breaker,
   recent,
-  order,
-  turn,
   rate_waiting,
-  order_waiting,
   event,
   log_length,
   line,
@@ -88,7 +69,6 @@ function record_attempt(
   was_open_until,
   notifies_of_failing,
   attempt,
-  leaves_order,
   must_be_listed
 )
   local is_listed = redis.call('ZSCORE', list, event)
@@ -103,24 +83,18 @@ function record_attempt(
     if not has_line_at(log, log_length, line, short_line) then return stop() end
     local is_waited_for = attempt and redis.call('EXISTS', rate_waiting) == 1
     local state = verdict == 'failure' and read_breaker(breaker) or { failures = 0, open_until = 0 }
-    -- Whether the first run has found others in the order is not known.
     return reply {
       failures = state.failures,
       opened_until = state.open_until > now and state.open_until,
       failing_since = state.failing_since,
       has_closed = verdict == 'success' and was_open_until ~= 0,
       is_rate_waited_for = is_waited_for,
-      lets_others_go = leaves_order,
     }
   end
 
   if answer_level and appended == line then keep_answer_level(answers, answer_level, kept_ms, now) end
   if not is_listed and redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, accepted_at, event) end
-  local is_waited_for, are_held = false, false
-  if leaves_order then
-    leave_strict_order(order, turn, { event })
-    are_held = redis.call('DEL', order_waiting) == 1
-  end
+  local is_waited_for = false
   if attempt then
     redis.call('ZADD', recent, 'XX', end_of_window(), attempt)
     is_waited_for = redis.call('EXISTS', rate_waiting) == 1
@@ -133,7 +107,7 @@ function record_attempt(
       state.is_probing = false
       write_breaker(breaker, state)
     end
-    return reply { is_rate_waited_for = is_waited_for, lets_others_go = are_held }
+    return reply { is_rate_waited_for = is_waited_for }
   end
   if verdict == 'success' then
     if state then redis.call('DEL', breaker) end
@@ -141,7 +115,6 @@ function record_attempt(
       has_closed = state and state.open_until ~= 0,
       recovered_from = state and state.is_notified and state.failing_since,
       is_rate_waited_for = is_waited_for,
-      lets_others_go = are_held,
     }
   end
   state = state or { failures = 0, open_until = 0 }
@@ -153,7 +126,6 @@ function record_attempt(
     opened_until = opened_until,
     failing_since = state.failing_since,
     is_rate_waited_for = is_waited_for,
-    lets_others_go = are_held,
   }
 end
 
@@ -162,8 +134,6 @@ end
 ---@guard
 ---@key list = deliveries(endpoint)
 ---@key recent = recentAttempts(endpoint)
----@key order = order(endpoint)
----@key turn = turn(endpoint)
 ---@key answers = answerBytes(endpoint)
 ---@param endpoint EndpointId
 ---@param kept_ms digits
@@ -172,13 +142,11 @@ end
 ---@param attempts text[]          count them for the rate limit
 ---@param events EventId[]
 ---@param accepted_at integer[]    of each
----@param lines {log_length digits, line text, short_line text, leaves_order boolean, count integer}[]  each for so many of the events
+---@param lines {log_length digits, line text, short_line text, count integer}[]  each for so many of the events
 ---@reply changed EventId[]        those whose logs have changed
 function record_others(
   list,
   recent,
-  order,
-  turn,
   answers,
   endpoint,
   kept_ms,
@@ -189,14 +157,13 @@ function record_others(
   accepted_at,
   lines
 )
-  local logs, line_of, new_logs, ended = {}, {}, {}, {}
+  local logs, line_of, new_logs = {}, {}, {}
   local prefix = keys.deliveryPrefix(endpoint)
   for _, line in ipairs(lines) do
     local is_new = line.log_length == '0'
     for i = #logs + 1, #logs + line.count do
       logs[i], line_of[i] = prefix .. events[i], line
       if is_new then new_logs[#new_logs + 1] = logs[i] end
-      if line.leaves_order then ended[#ended + 1] = events[i] end
     end
   end
 
@@ -235,7 +202,6 @@ function record_others(
     end
   end
   if #missing > 0 and redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, unpack(missing)) end
-  if #ended > 0 then leave_strict_order(order, turn, ended) end
   local counted = {}
   for _, attempt in ipairs(attempts) do
     counted[#counted + 1] = end_of_window()

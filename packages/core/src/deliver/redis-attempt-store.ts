@@ -30,8 +30,6 @@ export interface AttemptRecord {
   readonly isRepresented?: boolean;
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
-  /** Whether the delivery has ended in a strict order, and makes room for the next one. */
-  readonly leavesOrder: boolean;
   /** Whether the account is told that its endpoint fails. */
   readonly notifiesOfFailing: boolean;
   /** Whether a delivery without a log is recorded only if its endpoint's list has it. */
@@ -53,7 +51,7 @@ export interface OtherRecords {
 }
 
 /** The same attempt of some deliveries. */
-export interface SharedRecord extends Pick<AttemptRecord, 'fact' | 'logLength' | 'leavesOrder'> {
+export interface SharedRecord extends Pick<AttemptRecord, 'fact' | 'logLength'> {
   readonly deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[];
 }
 
@@ -69,11 +67,10 @@ export class AttemptStore {
    * the attempt is recorded.
    */
   record(attempt: AttemptRecord): Guard<AttemptEffect | undefined> {
-    const { delivery, fact, attemptKey, leavesOrder } = attempt;
+    const { delivery, fact, attemptKey } = attempt;
     const [line, shortLine] = linesToAppend(fact);
     return recordAttempt({
       endpoint: delivery.endpointId,
-      hasLimits: attemptKey !== undefined || leavesOrder,
       event: delivery.eventId,
       logLength: attempt.logLength,
       line,
@@ -85,7 +82,6 @@ export class AttemptStore {
       wasOpenUntil: attempt.openUntil,
       notifiesOfFailing: attempt.notifiesOfFailing,
       attempt: attemptKey,
-      leavesOrder,
       mustBeListed: attempt.mustBeListed === true,
     });
   }
@@ -118,9 +114,9 @@ export class AttemptStore {
   }
 }
 
-function lineOf({ fact, logLength, leavesOrder, deliveries }: SharedRecord) {
+function lineOf({ fact, logLength, deliveries }: SharedRecord) {
   const [line, shortLine] = linesToAppend(fact);
-  return { logLength, line, shortLine, leavesOrder, count: deliveries.length };
+  return { logLength, line, shortLine, count: deliveries.length };
 }
 
 function verdictOf(outcome: AttemptOutcome): RecordAttemptInput['verdict'] {

@@ -175,11 +175,11 @@ describe('an attempt at an endpoint that nothing is known of', () => {
   });
 });
 
-describe('where deliveries go one at a time', () => {
+describe('where deliveries take turns by their jobs', () => {
   const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
 
   it('the turn is kept when the request could not leave us', async () => {
-    const arranged = await scene.arrange({ endpoint: strictEndpoint(), results: [unsent] });
+    const arranged = await scene.arrange({ endpoint: strictEndpoint(), results: [unsent], form: 'former' });
     const { stays, isTurnKept } = await scene.giveTurn(arranged);
     expect(await arranged.deliver()).toEqual({ kind: 'later', delayMs: 5_000 });
     expect(await stays()).toBe(true);
@@ -190,6 +190,7 @@ describe('where deliveries go one at a time', () => {
     const stop = new AbortController();
     const arranged = await scene.arrange({
       endpoint: strictEndpoint(),
+      form: 'former',
       results: [refused],
       whileSending: () => stop.abort(),
     });

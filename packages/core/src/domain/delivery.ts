@@ -198,8 +198,8 @@ export interface LaneRun {
   readonly isBesideJobs: boolean;
   /** Whether the lane did not go on before. */
   readonly wasHeld: boolean;
-  /** Whether its turn had begun before the job was taken. */
-  readonly hadBegun: boolean;
+  /** Whether it was in a request, together with those that it goes with again. */
+  readonly wentTogether: boolean;
   /** How many are in it, this one included. */
   readonly size: number;
   /** The last one that was sent in place of all before it. */
@@ -213,6 +213,8 @@ export interface LaneRun {
   /** It was not sent after all. */
   unmarkSent(): Promise<void>;
   findNewest(): Promise<LanePlace | undefined>;
+  /** The first of these that is not in the lane. */
+  findOutside(entries: readonly LanePlace[]): Promise<LanePlace | undefined>;
   /** Another entry, to be read. */
   runOf(entry: LanePlace): DeliveryRun;
   /** The same job runs another entry from now on, as the newest. */

@@ -170,9 +170,9 @@ export function laneNameOf(endpointId: EndpointId, line?: string): LaneName {
   return (line === undefined ? endpointId : `${line}.${endpointId}`) as LaneName;
 }
 
-/** The order of those of a lane that have jobs of their own: see `laneOf`. */
-export function orderOfLane(endpointId: EndpointId, lane: LaneName): string {
-  return lane === laneNameOf(endpointId) ? '' : `:${lane.slice(0, -endpointId.length - 1)}`;
+/** The line that a lane is of. `undefined`: it is of a whole endpoint. */
+export function lineOfLane(endpointId: EndpointId, lane: LaneName): string | undefined {
+  return lane === laneNameOf(endpointId) ? undefined : lane.slice(0, -endpointId.length - 1);
 }
 
 /** The line of an event at an endpoint whose deliveries use lanes. `undefined`: it is in none. */
@@ -194,32 +194,17 @@ export function findLane(
   return laneNameOf(endpoint.id, line);
 }
 
-/**
- * The order in which deliveries with jobs wait for those before them, named by the suffix of its keys: '' is that of the whole
- * endpoint. `undefined`: it waits for none.
- */
-export function laneOf(
-  { ordering }: Pick<Endpoint, 'ordering'>,
-  { id, group }: { readonly id: string; readonly group?: string | undefined },
-): string | undefined {
-  if (ordering === 'strict') return '';
-  if (ordering === 'none') return undefined;
-  // A lane of its own: it waits for none, and is found among those that may go.
-  if (group === undefined) return `::${id}`;
-  return `:${hashOf(group)}`;
-}
-
 function hashOf(group: string): string {
   return createHash('sha256').update(group).digest('base64url').slice(0, LANE_CHARACTERS);
 }
 
-/** The lane that a delivery joins before it has a job. One that waits for no other takes its place when it is admitted. */
-export function laneToJoin(
+/** Where a delivery waits for others: in an order of a whole endpoint, or of a line. `undefined`: it waits for none. */
+export function placeInOrder(
   endpoint: Pick<Endpoint, 'ordering'>,
-  event: { readonly id: string; readonly group?: string | undefined },
-): string | undefined {
-  const waits = endpoint.ordering === 'strict' || event.group !== undefined;
-  return waits ? laneOf(endpoint, event) : undefined;
+  group: string | undefined,
+): { readonly line: string | undefined } | undefined {
+  const line = lineOf(endpoint, group);
+  return endpoint.ordering === 'strict' || line !== undefined ? { line } : undefined;
 }
 
 // 132 bits: no two groups share a lane.

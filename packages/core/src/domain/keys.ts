@@ -71,14 +71,14 @@ import type { EventId } from './event';
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success, 30 days at most |
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it stops counting for the rate limit | an hour |
  * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
- * | `order:{endpoint}` | sorted set | ids of the events whose deliveries have not ended, by time of acceptance, for an endpoint with strict order | until they are |
- * | `order-waiting:{endpoint}` | string | there if deliveries are held for their turn in the strict order: the end of the one before them wakes them up | until that end, an hour at most |
- * | `turn:{endpoint}` | string | the event whose delivery has begun | until that has ended |
- * | `order:{endpoint}:lane`, `turn:{endpoint}:lane` | as above | the same for a group of events, for an endpoint with the order within groups | as above, 400 days at most |
- * | `lines:{endpoint}` | hash | event → the lane that it is in | as above |
- * | `ready:{endpoint}` | sorted set | ids of the events that are first in their lanes and held, by time of acceptance | until they begin |
- * | `coalescing:{endpoint}` | hash | lane → until when its events wait for newer ones, and the last one that was sent | until the lane is empty |
- * | `lines-look:{endpoint}` | hash | where to look next for lanes in which nobody goes any more, and when that was done last | a minute |
+ * | `order:{endpoint}` | sorted set | for a strict order: ids of the events whose deliveries have jobs of their own beside the lane, by time of acceptance | until they have ended |
+ * | `order:{endpoint}:line` | sorted set | the same for a group of events | as above, 400 days at most |
+ * | `lines:{endpoint}` | hash | event → the line that it is beside | as above |
+ * | `turn:{endpoint}`, `turn:{endpoint}:line` | string | of the former order: the event whose delivery has begun | until that has ended, 400 days at most |
+ * | `order-waiting:{endpoint}` | string | of the former order: there if deliveries are held for their turn, which the end of the one before them wakes up | an hour |
+ * | `ready:{endpoint}` | sorted set | of the former order: ids of the events that are first in their lines and held, by time of acceptance | until they begin |
+ * | `coalescing:{endpoint}` | hash | of the former order: line → until when its events wait for newer ones, and the last one that was sent | until none is left of the line |
+ * | `lines-look:{endpoint}` | hash | where to look next for deliveries beside lanes whose jobs are lost, and when that was done last | a minute |
  * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two; how many attempts each worker lets it have under way | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer, and up to an hour more |
  * | `transformations:{endpoint}` | hash | version → the code of a transformation, who saved it and when; beside them the last version | until the endpoint is deleted, the newest 20 |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |

@@ -33,6 +33,7 @@ import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { AdmissionStore } from './admission/redis-admission-store';
+import { BesideLanes } from './admission/redis-beside-lanes';
 import type { EndpointPatch } from './endpoint-input';
 import type { EndpointFilter, EndpointInput } from './endpoint-rules';
 import type { UpdateBounds } from './endpoints';
@@ -97,6 +98,7 @@ async function build(clock: Clock = () => NOW, verification: EndpointVerificatio
     endpointStore,
     deliveryStore,
     admissionStore,
+    besideLanes: new BesideLanes(redis.client),
     heldDeliveries,
     healthStore,
     wakeUpDueAt: (endpointId: EndpointId, account = accountId) =>
@@ -329,19 +331,14 @@ describe("a change of what an endpoint's attempts are limited by", () => {
   it.each([
     ['ends', null, false],
     ['keeps, when the ordering stays as it is,', 'strict', true],
-  ] as const)('%s the turn', async (_what, ordering, isKept) => {
-    const { create, update, accountId, admissionStore } = await build();
+  ] as const)('%s the places of those that lanes wait for', async (_what, ordering, isKept) => {
+    const { create, update, accountId, besideLanes } = await build();
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
-    const eventId = uniqueEventId();
-    const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-    await admissionStore.admit(
-      id,
-      { eventId, acceptedAt: NOW, ...attempt, ordering: 'begin' },
-      NOW,
-    )(redis.client);
+    await besideLanes.join(id, [{ eventId: uniqueEventId(), acceptedAt: NOW }])(redis.client);
+    await redis.client.set(keys.turn(id), uniqueEventId());
     await update(accountId, id, { ordering });
-    const { next } = await admissionStore.stand(id, undefined);
-    expect(next?.eventId === eventId && next.hasBegun).toBe(isKept);
+    expect((await besideLanes.first(id)) !== undefined).toBe(isKept);
+    expect(await redis.client.exists(keys.turn(id))).toBe(isKept ? 1 : 0);
   });
 });
 
@@ -435,15 +432,16 @@ describe('remove', () => {
   });
 
   it('also removes what limits its attempts, and has what is held looked at now, to be cancelled', async () => {
-    const { create, remove, accountId, admissionStore, heldDeliveries, failOnce, wakeUpDueAt } =
+    const { create, remove, accountId, admissionStore, besideLanes, heldDeliveries, failOnce, wakeUpDueAt } =
       await build();
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
     const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
-    await admissionStore.joinOrder(id, [delivery])(redis.client);
+    await besideLanes.join(id, [delivery])(redis.client);
     await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000, 'disabled');
     await failOnce(id);
     await remove(accountId, id);
-    expect(await admissionStore.stand(id, undefined)).toMatchObject({ breaker: CLOSED, next: undefined });
+    expect(await admissionStore.stand(id, undefined)).toMatchObject({ breaker: CLOSED });
+    expect(await besideLanes.first(id)).toBeUndefined();
     expect(await wakeUpDueAt(id)).toBe(NOW);
   });
 

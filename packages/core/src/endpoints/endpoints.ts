@@ -18,6 +18,7 @@ import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { AdmissionStore } from './admission/redis-admission-store';
+import type { BesideLanes } from './admission/redis-beside-lanes';
 import { asEnabled, disable } from './disable';
 import { type EndpointPatch, requireVersion } from './endpoint-input';
 import {
@@ -55,6 +56,7 @@ export interface EndpointsParts {
   readonly verificationPolicy: VerificationPolicy;
   readonly verificationStore: VerificationStore;
   readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
   readonly healthStore: HealthStore;
   readonly transformationStore: TransformationStore;
   readonly deliveryStore: DeliveryStore;
@@ -348,6 +350,7 @@ export class Endpoints {
     if (id === undefined || !(await endpointStore.remove(accountId, id, act))) throw endpointNotFound();
     await Promise.all([
       this.parts.admissionStore.remove(id),
+      this.parts.besideLanes.clear(id),
       this.parts.healthStore.remove(id),
       this.parts.transformationStore.remove(accountId, id),
       this.parts.verificationStore.forget({ accountId, endpointId: id }),

@@ -1,5 +1,4 @@
-import type { AccountId } from '../domain/account';
-import { type Endpoint, type EndpointAddress, type EndpointId, laneOf, usesLane } from '../domain/endpoint';
+import { type Endpoint, type EndpointId, placeInOrder, usesLane } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -10,11 +9,14 @@ import type { Atomic } from '../platform/redis-atomic';
 import { timelinePages } from '../platform/redis-timeline';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import type { AdmissionStore } from './admission/redis-admission-store';
+import type { BesideLanes } from './admission/redis-beside-lanes';
 import { hasSameWindow } from './endpoint-rules';
+import type { FormerOrder } from './former-order/redis-former-order';
 
 export interface WaitingDeliveriesParts {
-  readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
+  /** Only with `RECORD_FORM=former`. */
+  readonly formerOrder?: FormerOrder | undefined;
   readonly eventStore: EventStore;
   readonly deliveryStore: DeliveryStore;
   readonly deliveryQueue: DeliveryQueue;
@@ -29,7 +31,6 @@ const LISTED_AT_ONCE = 250;
 const PROMOTED_AT_ONCE = 25;
 // The others go when their time comes.
 const MOST_PROMOTED = 1_000;
-const MOST_WOKEN = 20_000;
 
 /** The deliveries of an endpoint that are held, or wait for another attempt, when the endpoint changes. */
 export class WaitingDeliveries {
@@ -37,30 +38,17 @@ export class WaitingDeliveries {
 
   /** The former order has no meaning any more, and other rules may apply to held deliveries now. */
   async applyLimits(before: Endpoint, endpoint: Endpoint): Promise<void> {
-    const { admissionStore, heldDeliveries, clock } = this.parts;
+    const { formerOrder, heldDeliveries, clock } = this.parts;
     const { accountId, id, ordering } = endpoint;
     const isSameWindow = hasSameWindow(before, endpoint);
-    if (before.ordering !== ordering) await this.#changeOrder(accountId, id, ordering);
+    if (before.ordering !== ordering) await this.#changeOrder(endpoint);
     // What has jobs is in order already.
-    else if (usesLane(before) && !usesLane(endpoint)) await this.#joinOrder(accountId, id, ordering);
-    else if (!isSameWindow) await admissionStore.clearCoalescing(id);
-    await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
-    if (before.ordering === 'group' && usesLane(before)) await this.#wakeLines({ accountId, endpointId: id });
+    else if (usesLane(before) && !usesLane(endpoint)) await this.#joinOrder(endpoint);
+    else if (!isSameWindow) await formerOrder?.forgetWindows(id);
+    // What waits in lines does so for the end of a window, or behind one that is tried again later.
+    const wakesLines = before.ordering === 'group' && usesLane(before);
+    await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock(), wakesLines);
     if (!isSameWindow) await this.promoteDelayed(id);
-  }
-
-  /** The same for what waits in lines: for the end of a window, or behind one that is tried again later. */
-  async #wakeLines(address: EndpointAddress): Promise<void> {
-    const { heldDeliveries } = this.parts;
-    let left = MOST_WOKEN;
-    for await (const page of heldDeliveries.groupedPagesOf(address.endpointId)) {
-      await heldDeliveries.wakeLinesOf(
-        address,
-        page.map(({ eventId }) => eventId),
-      );
-      left -= page.length;
-      if (left <= 0) return;
-    }
   }
 
   /**
@@ -73,7 +61,7 @@ export class WaitingDeliveries {
     try {
       for await (const delayed of this.#delayed(endpointId)) {
         for (const some of chunksOf(delayed.slice(0, left), PROMOTED_AT_ONCE)) {
-          await Promise.all(some.map((eventId) => deliveryQueue.promote({ endpointId, eventId })));
+          await deliveryQueue.promote(endpointId, some);
         }
         left -= delayed.length;
         if (left <= 0) return;
@@ -97,24 +85,25 @@ export class WaitingDeliveries {
   }
 
   // Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.
-  async #changeOrder(accountId: AccountId, id: EndpointId, ordering: Endpoint['ordering']): Promise<void> {
-    await this.parts.admissionStore.clearOrder(id);
-    if (ordering !== 'none') await this.#joinOrder(accountId, id, ordering);
+  async #changeOrder(endpoint: Endpoint): Promise<void> {
+    await this.parts.besideLanes.clear(endpoint.id);
+    if (endpoint.ordering !== 'none') await this.#joinOrder(endpoint);
   }
 
-  async #joinOrder(accountId: AccountId, id: EndpointId, ordering: Endpoint['ordering']): Promise<void> {
-    const { admissionStore, atomic, eventStore, heldDeliveries } = this.parts;
+  async #joinOrder(endpoint: Endpoint): Promise<void> {
+    const { besideLanes, formerOrder, atomic, eventStore, heldDeliveries } = this.parts;
+    const { accountId, id, ordering } = endpoint;
     for await (const held of heldDeliveries.pagesOf(id)) {
       const heads =
         ordering === 'strict'
           ? []
           : await Promise.all(held.map(({ eventId }) => eventStore.findHead(accountId, eventId)));
       const places = held.flatMap((each, i) => {
-        const lane = laneOf({ ordering }, { id: each.eventId, group: heads[i]?.group });
-        return lane === undefined ? [] : [{ ...each, lane }];
+        const place = placeInOrder(endpoint, heads[i]?.group);
+        return place ? [{ ...each, ...place }] : [];
       });
-      await atomic([admissionStore.joinOrder(id, places)]);
-      if (ordering === 'group') await Promise.all(held.map((each) => admissionStore.markReady(id, each)));
+      await atomic([besideLanes.join(id, places)]);
+      await formerOrder?.markReady(endpoint, held);
     }
   }
 }

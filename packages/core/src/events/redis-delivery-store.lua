@@ -1,16 +1,19 @@
 ---@include ./redis-log-lines.lua
 
---- Gives whether it was appended: not if the log has another length by now.
----@with endpoint EndpointId
----@with event EventId
----@key log = delivery(endpoint, event)
----@param length digits         of the log when it was read
+--- The same line for deliveries of an endpoint. Gives those to whose logs it was appended, by their places from 1 on:
+--- not if the log has another length by now.
+---@keys logs
+---@param lengths digits[]       of the logs when they were read
 ---@param line text
 ---@param short_line text
 ---@param kept_ms digits
----@return boolean
-function append_if_unchanged(log, length, line, short_line, kept_ms)
-  return append_line(log, length, line, short_line, kept_ms) ~= nil
+---@return integer[]
+function append_if_unchanged(logs, lengths, line, short_line, kept_ms)
+  local appended = {}
+  for i, log in ipairs(logs) do
+    if append_line(log, lengths[i], line, short_line, kept_ms) then appended[#appended + 1] = i end
+  end
+  return appended
 end
 
 --- Begins the log of a delivery that its endpoint's list has. `changed`: it has a log.

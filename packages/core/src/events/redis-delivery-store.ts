@@ -138,6 +138,10 @@ export class DeliveryStore {
     return readDelivery(await this.redis.get(keys.delivery(endpointId, eventId)));
   }
 
+  async readEachWithLength(deliveries: readonly DeliveryParts[]): Promise<readonly ReadDelivery[]> {
+    return (await this.readLogs(deliveries)).map((log) => readDelivery(log === '' ? null : log));
+  }
+
   /** Read a delivery, and find an attempt in its log that may have been recorded. */
   async readWithAttempt(
     { endpointId, eventId }: DeliveryParts,
@@ -207,15 +211,22 @@ export class DeliveryStore {
   }
 
   /** Give whether it was appended: not if another line was appended since the log was read, nor if it has moved. */
-  async appendIfUnchanged(
-    { endpointId, eventId }: DeliveryParts,
+  async appendIfUnchanged(delivery: DeliveryParts, fact: DeliveryFact, length: LogLength): Promise<boolean> {
+    return (await this.appendToUnchanged([{ delivery, length }], fact)).length > 0;
+  }
+
+  /** The same fact, for deliveries of one endpoint. Gives those to whose logs it was appended, by their places. */
+  async appendToUnchanged(
+    read: readonly { readonly delivery: DeliveryParts; readonly length: LogLength }[],
     fact: DeliveryFact,
-    length: LogLength,
-  ): Promise<boolean> {
+  ): Promise<readonly number[]> {
+    if (read.length === 0) return [];
     const [line, shortLine] = linesToAppend(fact, this.form);
     const { ageMs: keptMs } = this.retention;
-    const appended = { endpoint: endpointId, event: eventId, length, line, shortLine, keptMs };
-    return await appendIfUnchanged(appended)(this.redis);
+    const logs = read.map(({ delivery: { endpointId, eventId } }) => keys.delivery(endpointId, eventId));
+    const lengths = read.map(({ length }) => length);
+    const places = await appendIfUnchanged({ logs, lengths, line, shortLine, keptMs })(this.redis);
+    return places.map((place) => place - 1);
   }
 
   /**

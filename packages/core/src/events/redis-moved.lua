@@ -77,7 +77,7 @@ end
 --- Lets the log of a delivery expire, and takes it off its lists: not if something was recorded since it was read, nor if it is
 --- about to be sent again. A log only grows, and an erasure changes its start. From then on nothing is appended to it. Gives
 --- whether it lapses, and whether it had not before.
-local function let_log_lapse(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
+local function let_log_lapse(pin, log, list, length, is_erased, event, lapse_ms)
   if redis.call('EXISTS', pin) == 1 or redis.call('STRLEN', log) ~= length then return false, false end
   local start = redis.call('GETRANGE', log, 0, #ERASED_LOG_START - 1)
   if (start == ERASED_LOG_START) ~= is_erased then return false, false end
@@ -85,10 +85,6 @@ local function let_log_lapse(pin, log, list, order, turn, length, is_erased, eve
   -- The mark comes after the log's own time: it is there for as long.
   local is_first = redis.call('PEXPIRE', log, lapse_ms) == 1
     and not redis.call('SET', lapsing_key_of(log), '', 'PX', lapse_ms, 'GET')
-  if redis.call('EXISTS', order, turn) > 0 then
-    redis.call('ZREM', order, event)
-    if redis.call('GET', turn) == event then redis.call('DEL', turn) end
-  end
   return true, is_first
 end
 
@@ -133,15 +129,13 @@ end
 ---@key pin = pinned(endpoint, event)
 ---@key log = delivery(endpoint, event)
 ---@key list = deliveries(endpoint)
----@key order = order(endpoint)
----@key turn = turn(endpoint)
 ---@param length integer       of the log when it was read
 ---@param is_erased boolean    its responses were
 ---@param event EventId
 ---@param lapse_ms integer
 ---@reply is_first boolean     it had not lapsed before
-function lapse_delivery(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
-  local lapses, is_first = let_log_lapse(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
+function lapse_delivery(pin, log, list, length, is_erased, event, lapse_ms)
+  local lapses, is_first = let_log_lapse(pin, log, list, length, is_erased, event, lapse_ms)
   if not lapses then return stop() end
   return reply { is_first = is_first }
 end
@@ -202,8 +196,6 @@ local function lapse_row(row, list, kept_ms, lapse_ms)
       keys.pinned(endpoint, event),
       keys.delivery(endpoint, event),
       keys.deliveries(endpoint),
-      keys.order(endpoint),
-      keys.turn(endpoint),
       row.length,
       row.is_log_erased,
       event,

@@ -4,6 +4,7 @@ import type { EndpointId, EndpointRef } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -45,6 +46,7 @@ function openStores() {
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     admissionStore: new AdmissionStore(redis.client),
+    besideLanes: new BesideLanes(redis.client),
     ...buildVerification(redis.client),
     clock: systemClock,
   };

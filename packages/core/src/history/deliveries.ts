@@ -12,7 +12,8 @@ import {
 import type { CancelReason } from '../domain/delivery-log';
 import { batchLimitsOf, type Endpoint, type EndpointId, type EndpointRef } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
-import type { AdmissionStore, Standing as Limits } from '../endpoints/admission/redis-admission-store';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import { isUnreadableSecret } from '../endpoints/seal';
@@ -37,6 +38,7 @@ export interface DeliveriesParts {
   readonly endpointStore: EndpointStore;
   readonly heldDeliveries: HeldDeliveries;
   readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
   readonly verificationPolicy: VerificationPolicy;
   readonly clock: Clock;
 }
@@ -266,33 +268,30 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
   };
 }
 
-// Of more groups than that, some that are held behind another event are said to be held for want of a slot.
-const READY_LOOKED_AT = 1_000;
-
 /**
  * Explain what holds an endpoint's deliveries, by the event of each. It is looked up once for all deliveries of an endpoint
  * that are shown together: the reason may have changed since a delivery was held. What is its own alone, its job tells.
  */
 export async function explainHold(
-  { admissionStore, heldDeliveries, verificationPolicy, clock }: DeliveriesParts,
+  { admissionStore, besideLanes, heldDeliveries, verificationPolicy, clock }: DeliveriesParts,
   endpoint: Endpoint,
 ): Promise<(eventId: EventId) => Promise<HoldExplanation>> {
   const ofAll = (reason: HoldReason, until?: number) => async () => ({ reason, until });
   if (endpoint.status === 'disabled') return ofAll('disabled');
   if (await verificationPolicy.isWaiting(endpoint)) return ofAll('unverified');
-  const mostReady = endpoint.ordering === 'group' ? READY_LOOKED_AT : 0;
-  const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit, mostReady);
-  const { breaker, rate, tokenPausedUntil } = standing;
+  const { breaker, rate, tokenPausedUntil } = await admissionStore.stand(endpoint.id, endpoint.rateLimit);
   const now = clock();
   const { phase, nextTryAt } = standingOfBreaker(breaker, now);
   if (phase !== 'closed') return ofAll('breaker_open', nextTryAt);
-  const isInTurn = turnIn(endpoint, standing);
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {
-    const lane =
-      endpoint.ordering === 'none' ? undefined : await heldDeliveries.findLane(endpoint.id, eventId);
-    const mayGo = lane === undefined ? isInTurn(eventId) : lane.first === eventId && !isBehindJob(lane);
-    if (!mayGo) return { reason: 'ordering', until: undefined };
+    if (endpoint.ordering !== 'none') {
+      const lane = await heldDeliveries.findLane(endpoint.id, eventId);
+      const isBehind = lane
+        ? lane.first !== eventId || isBehindJob(lane)
+        : await besideLanes.isBehind(endpoint.id, eventId);
+      if (isBehind) return { reason: 'ordering', until: undefined };
+    }
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }
@@ -319,11 +318,4 @@ function explainByJob(
   const since = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1]?.since;
   if (since === undefined || maxWaitMs === 0) return { reason: 'busy', until: undefined };
   return { reason: 'batching', until: since + maxWaitMs };
-}
-
-function turnIn({ ordering }: Endpoint, { next, ready }: Limits): (eventId: EventId) => boolean {
-  if (ordering === 'strict' && next) return (eventId) => eventId === next.eventId;
-  if (ordering !== 'group' || ready.length === READY_LOOKED_AT) return () => true;
-  const first = new Set(ready);
-  return (eventId) => first.has(eventId);
 }

@@ -2,6 +2,7 @@ import type { PastHold } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import type { HeldDeliveries, LaneStanding } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildVerification } from '../testing/build-verification';
@@ -27,7 +28,8 @@ async function explain(
   const admissionStore = new AdmissionStore(redis.client);
   const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds, findLane: async () => lane });
   const verification = buildVerification(redis.client, 'required');
-  const parts = { admissionStore, heldDeliveries, ...verification, clock: () => NOW };
+  const besideLanes = new BesideLanes(redis.client);
+  const parts = { admissionStore, besideLanes, heldDeliveries, ...verification, clock: () => NOW };
   const holdOf = await explainHold(fake<DeliveriesParts>(parts), endpoint);
   return await holdOf(eventId);
 }
@@ -52,9 +54,8 @@ it('says until when the breaker is open, and that a probe is on its way afterwar
 it('says that another one goes before it, except for the one whose turn it is', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const first = uniqueEventId();
-  await new AdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }])(
-    redis.client,
-  );
+  const places = [{ eventId: first, acceptedAt: NOW }];
+  await new BesideLanes(redis.client).join(endpoint.id, places)(redis.client);
   expect(await explain(endpoint)).toEqual({ reason: 'ordering', until: undefined });
   expect(await explain(endpoint, first)).toEqual({ reason: 'busy', until: undefined });
 });
@@ -104,9 +105,6 @@ it('says when the rate limit lets the next one through', async () => {
   const endpoint = buildEndpoint({ rateLimit: 1 });
   const store = new AdmissionStore(redis.client);
   const request = {
-    eventId: uniqueEventId(),
-    acceptedAt: NOW,
-    ordering: 'any' as const,
     rateLimit: 1,
     attemptKey: 'one',
     leaseMs: 5_000,

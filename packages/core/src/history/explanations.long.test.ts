@@ -3,6 +3,7 @@ import type { Endpoint } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -43,6 +44,7 @@ function open() {
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
     admissionStore: new AdmissionStore(redis.client),
+    besideLanes: new BesideLanes(redis.client),
     ...buildVerification(redis.client),
     clock: systemClock,
   };

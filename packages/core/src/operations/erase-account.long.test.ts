@@ -5,7 +5,7 @@ import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
@@ -69,9 +69,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   for (const endpoint of endpoints) {
     await new EndpointStore(client, testSealer).create(endpoint);
     await client.set(keys.breaker(endpoint.id), `1 0 ${NOW} 0`);
-    await new AdmissionStore(client).joinOrder(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }])(
-      client,
-    );
+    await new BesideLanes(client).join(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }])(client);
     const tally = { hours: [], lastFailure: { at: NOW }, lastSuccessAt: NOW };
     await new HealthStore(client, DAY).addAll([{ endpointId: endpoint.id, tally }], NOW);
     const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });

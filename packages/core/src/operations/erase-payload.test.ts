@@ -211,7 +211,7 @@ describe("receivers' answers", () => {
     await eventStore.save(event)(redis.client);
     await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
     const deliveryQueue = fake<DeliveryQueue>({
-      promote: async () => {},
+      promote: async () => ({ running: new Set(), haveFailed: new Set() }),
       requestOf: async () => 'no_request',
     });
     const historyDatabase = fake<PgDatabase>({ transact: async () => false as never });

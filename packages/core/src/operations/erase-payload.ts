@@ -177,7 +177,7 @@ async function endInOrder(
   await Promise.all(
     ordered.map(async ({ id: endpointId }) => {
       if (await heldDeliveries.isHeld(endpointId, eventId)) return;
-      await deliveryQueue.promote({ endpointId, eventId });
+      await deliveryQueue.promote(endpointId, [eventId]);
     }),
   );
 }

@@ -239,7 +239,9 @@ export class IntakeSweeper {
     const isHeld = await heldDeliveries.isHeld(delivery.endpointId, delivery.eventId);
     if (isHeld) return (await deliveryQueue.requestOf(delivery)) === 'no_job';
     // A worker may have held it, and Redis has forgotten all of that but the delay of its job.
-    if ((state.nextAttemptAt ?? 0) <= clock()) await deliveryQueue.promote(delivery);
+    if ((state.nextAttemptAt ?? 0) <= clock()) {
+      await deliveryQueue.promote(delivery.endpointId, [delivery.eventId]);
+    }
     return false;
   }
 

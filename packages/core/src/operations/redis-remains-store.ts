@@ -5,6 +5,7 @@ import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
 import { keysOfLimits } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { mastersOf, type RedisClient } from '../platform/redis-connect';
 import { storageUnavailable } from '../platform/redis-errors';
 import { idOfMember } from '../platform/redis-timeline';
@@ -45,6 +46,7 @@ const LOOKED_AT = 1_000;
  */
 export class RemainsStore {
   readonly #heldCounts: HeldCounts;
+  readonly #besideLanes: BesideLanes;
   readonly #scheduledQueue: ScheduledQueue;
 
   constructor(
@@ -52,6 +54,7 @@ export class RemainsStore {
     private readonly shards: QueueShards,
   ) {
     this.#heldCounts = new HeldCounts(redis, shards);
+    this.#besideLanes = new BesideLanes(redis);
     this.#scheduledQueue = new ScheduledQueue(redis, shards);
   }
 
@@ -191,6 +194,7 @@ export class RemainsStore {
     const { deliveries, keptLonger, replays, health, answerBytes, accessToken, transformations } = keys;
     const lists = [deliveries, keptLonger, replays, health, answerBytes, accessToken, transformations];
     await this.redis.unlink(...lists.map((keyOf) => keyOf(endpointId)), ...keysOfLimits(endpointId));
+    await this.#besideLanes.clear(endpointId);
     for (const { held, wakeUps } of this.#homeShardsOf(endpointId)) {
       await this.redis.unlink(held(endpointId));
       await this.redis.zrem(wakeUps, `${accountId}/${endpointId}`);

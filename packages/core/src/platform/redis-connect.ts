@@ -18,6 +18,7 @@ import {
   type RedisReopenedSignal,
   reconnectDelay,
 } from './redis-keeper';
+import { waitPatiently } from './redis-patience';
 
 export type RedisClient = Redis | Cluster;
 
@@ -76,8 +77,8 @@ export function connectRedis(options: ConnectOptions): RedisClient {
   const client = createClient(parseRedisUrl(options.url), optionsFor(options), options);
   // Without a listener an 'error' event would end the process; ioredis reconnects by itself.
   emitConnection(client, options);
-  if (client instanceof Cluster) client.on('+node', gatherWritesOf);
-  else gatherWritesOf(client);
+  if (client instanceof Cluster) client.on('+node', prepareNode);
+  else prepareNode(client);
   if (options.role === 'answering') giveDeadlines(client);
   return client;
 }
@@ -93,6 +94,11 @@ function emitConnection(client: RedisClient, { name: connection, emit }: Connect
     emit({ name: 'redis.back', connection, awayMs: Math.round(steadyClock() - awaySince) });
     awaySince = undefined;
   });
+}
+
+function prepareNode(node: Redis): void {
+  gatherWritesOf(node);
+  waitPatiently(node);
 }
 
 /** Send all commands of one turn of the event loop by one system call. */

@@ -16,7 +16,10 @@ export async function answerWithin<Answer>(
 export async function settledWithin(patienceMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeIsOver = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), patienceMs);
+    const keep = (next: NodeJS.Timeout) => {
+      timer = next;
+    };
+    startPatience(patienceMs, () => resolve(false), keep);
   });
   const hasEnded = work.then(
     () => true,
@@ -25,6 +28,28 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
   const isSettled = await Promise.race([hasEnded, timeIsOver]);
   clearTimeout(timer);
   return isSettled;
+}
+
+// Timers come some milliseconds late.
+const USUALLY_LATE_MS = 20;
+
+/**
+ * A timer for a wait for others, which `keep` gets for `clearTimeout`: `onOver` is called when they had so much time. While
+ * this process stands still, on a busy machine or in a long turn of its own, it reads no reply, and what it asked may not have
+ * left it. A timer that is late shows that: the time is given back, once, and no more than was waited for.
+ */
+export function startPatience(
+  patienceMs: number,
+  onOver: () => void,
+  keep: (timer: NodeJS.Timeout) => void,
+): void {
+  const dueAt = steadyClock() + patienceMs;
+  const onDue = () => {
+    const lateMs = steadyClock() - dueAt;
+    if (lateMs <= USUALLY_LATE_MS) onOver();
+    else keep(setTimeout(onOver, Math.min(lateMs, patienceMs)));
+  };
+  keep(setTimeout(onDue, patienceMs));
 }
 
 const BEAT_MS = 1_000;

@@ -5,7 +5,7 @@ import { type Endpoint, type EndpointId, laneNameOf } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import { Subscriptions } from '../endpoints/subscriptions';
@@ -177,15 +177,14 @@ describe('fan out event', () => {
       const { event, endpointIds } = await arrange(['*']);
       const strict = buildEndpoint({ accountId: event.accountId, ...IN_ORDER });
       await endpointStore.create(strict);
-      const { fanOutEvent, admissionStore } = build();
+      const { fanOutEvent, besideLanes } = build();
       const older = buildEvent({ accountId: event.accountId, acceptedAt: event.acceptedAt - 1 });
       await fanOutEvent(event);
       await fanOutEvent(older);
       expect(await waitingIds()).toHaveLength(4);
-      expect((await admissionStore.stand(strict.id, undefined)).next).toEqual({
+      expect(await besideLanes.first(strict.id)).toEqual({
         eventId: older.id,
         acceptedAt: older.acceptedAt,
-        hasBegun: false,
       });
       expect(await redis.client.zrange(keys.order(strict.id), '0', '-1')).toEqual([older.id, event.id]);
       for (const id of endpointIds) expect(await redis.client.exists(keys.order(id))).toBe(0);
@@ -304,7 +303,7 @@ describe('fan out event', () => {
       // One that is there is complete.
       it.each<[string, Partial<PublishingParts>]>([
         ["the endpoints' lists", { deliveryStore: fake<DeliveryStore>({ enlistAll: brokenStep }) }],
-        ['the order', { admissionStore: fake<AdmissionStore>({ joinOrder: () => broken }) }],
+        ['the order', { besideLanes: fake<BesideLanes>({ join: () => broken }) }],
       ])("is not in the account's list if it breaks off in a Cluster at %s", async (_where, change) => {
         const { event } = await arrange(['*']);
         await endpointStore.create(buildEndpoint({ accountId: event.accountId, ...IN_ORDER }));
@@ -319,7 +318,7 @@ describe('fan out event', () => {
           'before the lists of the endpoints',
           () => ({ deliveryStore: fake<DeliveryStore>({ enlistAll: brokenStep }) }),
         ],
-        ['before the order', () => ({ admissionStore: fake<AdmissionStore>({ joinOrder: () => broken }) })],
+        ['before the order', () => ({ besideLanes: fake<BesideLanes>({ join: () => broken }) })],
         [
           "before the account's list",
           ({ eventStore }) => ({ eventStore: withMethods(eventStore, { enlistAll: brokenStep }) }),
@@ -334,12 +333,12 @@ describe('fan out event', () => {
         await endpointStore.create(strict);
         await expect(buildBroken(change).fanOutEvent(event)).rejects.toThrow('killed');
 
-        const { fanOutEvent, deliveryStore, eventStore, admissionStore } = build();
+        const { fanOutEvent, deliveryStore, eventStore, besideLanes } = build();
         await fanOutEvent(event);
         const all = [...endpointIds, strict.id];
         expect(await waitingIds()).toEqual(idsFor(event, all));
         for (const id of all) expect((await deliveryStore.list(id, 10)).deliveries).toHaveLength(1);
-        expect((await admissionStore.stand(strict.id, undefined)).next?.eventId).toBe(event.id);
+        expect((await besideLanes.first(strict.id))?.eventId).toBe(event.id);
         const { members } = await eventStore.listReceivers(event.accountId, event.id, 10);
         expect(members.toSorted()).toEqual(all.toSorted());
         const { marks } = await eventStore.list(event.accountId, 10);

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { NewDelivery } from '../domain/delivery';
-import { type EndpointId, laneToJoin, lineOf } from '../domain/endpoint';
+import { type EndpointId, lineOf, placeInOrder } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf } from '../domain/event';
 import type { BeginSpan, Span } from '../domain/trace';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
@@ -313,7 +313,7 @@ interface Listed {
 
 // One call for all events of an endpoint.
 function listDeliveries(
-  { deliveryStore, deliveryQueue, admissionStore }: PublishingParts,
+  { deliveryStore, besideLanes }: PublishingParts,
   batch: readonly Portion[],
 ): readonly Step[] {
   const byReceiver = new Map<EndpointId, Listed>();
@@ -331,14 +331,14 @@ function listDeliveries(
   }));
   const steps: Step[] = [deliveryStore.enlistAll(lists)];
   for (const { receiver, portions } of byReceiver.values()) {
-    // Where there are lanes, they keep the order.
-    if (receiver.ordering === 'none' || (receiver.isInLane && deliveryQueue.hasLanes)) continue;
+    // Lanes keep the order of what is in them.
+    if (receiver.ordering === 'none' || receiver.isInLane) continue;
     const places = portions.flatMap(({ event, isNew }) => {
       const { id: eventId, acceptedAt } = event;
-      const lane = laneToJoin(receiver, event);
-      return lane === undefined ? [] : [{ eventId, acceptedAt, lane, isNew }];
+      const place = placeInOrder(receiver, event.group);
+      return place ? [{ eventId, acceptedAt, isNew, ...place }] : [];
     });
-    steps.push(admissionStore.joinOrder(receiver.id, places));
+    steps.push(besideLanes.join(receiver.id, places));
   }
   return steps;
 }

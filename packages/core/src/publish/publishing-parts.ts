@@ -6,7 +6,7 @@ import type { UsageStore } from '../accounts/redis-usage-store';
 import type { AcceptedEvent } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { BeginSpan } from '../domain/trace';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
@@ -41,7 +41,7 @@ export interface PublishingParts {
   readonly idempotencyStore: IdempotencyStore;
   readonly eventStore: EventStore;
   readonly deliveryStore: DeliveryStore;
-  readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
   readonly scheduledEventStore: ScheduledEventStore;
   /** Absent: there is no history that an event moves to. */
   readonly movedIds?: MovedIds | undefined;

@@ -5,6 +5,7 @@
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-lines.lua
 ---@include ./bullmq-batches.lua
+---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 
 --- As BullMQ's own `add`, but each job gets its position in the fair order, all in one step, and without the parts for parents
@@ -127,4 +128,121 @@ function next_priority(prioritized, order_state, weights, account, endpoint)
   local priority = priority_of(account, endpoint, 1)
   finish()
   return priority
+end
+
+--- For some deliveries of an endpoint. Gives a function that tells the job that sends one, which is its own or its batch's, and the
+--- lane that it is in.
+local function finder_of(tag, endpoint, lines)
+  local whole = lane_of(tag, endpoint)
+  -- Mostly there is neither a lane nor a batch.
+  local looks = is_any_there { whole, lines, batches_of(tag, endpoint) }
+  return function(event)
+    local own = delivery_job(event, endpoint)
+    if not looks then return own end
+    local line = redis.call('HGET', lines, event)
+    local lane = line and line .. '.' .. endpoint or redis.call('ZSCORE', whole, event) and endpoint
+    return batch_job_of(tag, endpoint, event) or own, lane
+  end
+end
+
+local function is_run(base, tag, event, job, lane)
+  if redis.call('EXISTS', base .. job .. ':lock') == 1 then return true end
+  if not lane or redis.call('EXISTS', base .. lane_job(lane) .. ':lock') == 0 then return false end
+  local fields = redis.call('HMGET', base .. lane_job(lane), 'head', jobFields.members)
+  return has_its_turn(lane_of(tag, lane), event, fields[1], fields[2])
+end
+
+--- Those of some deliveries of an endpoint that a worker runs now.
+---@key lines                     of the endpoint
+---@param base text
+---@param tag text
+---@param endpoint EndpointId
+---@param of_events EventId[]
+---@return EventId[]
+function find_running(lines, base, tag, endpoint, of_events)
+  local find, running = finder_of(tag, endpoint, lines), {}
+  for _, event in ipairs(of_events) do
+    if is_run(base, tag, event, find(event)) then running[#running + 1] = event end
+  end
+  return running
+end
+
+--- The heads with which some deliveries of an endpoint go together, if they are no heads themselves. A head may be there several times.
+---@key lines                     of the endpoint
+---@param base text
+---@param tag text
+---@param endpoint EndpointId
+---@param of_events EventId[]
+---@return EventId[]
+function find_heads(lines, base, tag, endpoint, of_events)
+  local find, heads = finder_of(tag, endpoint, lines), {}
+  for _, event in ipairs(of_events) do
+    local _, lane = find(event)
+    local fields = lane and redis.call('HMGET', base .. lane_job(lane), 'head', jobFields.members) or {}
+    local head = fields[1]
+    if head and head ~= event and has_its_turn(lane_of(tag, lane), event, head, fields[2]) then
+      heads[#heads + 1] = head
+    end
+  end
+  return heads
+end
+
+--- Ends the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes if they are the heads there, or
+--- come next. Each gets its position in the present fair order.
+---@with jobs JobKeys
+---@key delayed = jobs.delayed
+---@key failed = jobs.failed
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key active = jobs.active
+---@key marker = jobs.marker
+---@key events = jobs.events
+---@key order_state               of the fair order
+---@key weights
+---@param base text
+---@param tag text
+---@param endpoint EndpointId
+---@param of_events EventId[]
+---@reply running EventId[]       those that a worker runs
+---@reply have_failed EventId[]   those whose own jobs have failed for good
+function end_delays(
+  delayed,
+  failed,
+  prioritized,
+  counter,
+  meta,
+  active,
+  marker,
+  events,
+  order_state,
+  weights,
+  base,
+  tag,
+  endpoint,
+  of_events
+)
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
+  queue.marker, queue.events = marker, events
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  local find, running, have_failed, are_ended = finder_of(tag, endpoint, lines_of(tag, endpoint)), {}, {}, false
+  for _, event in ipairs(of_events) do
+    local job, lane = find(event)
+    if redis.call('ZREM', delayed, job) == 1 then
+      local data = redis.call('HGET', base .. job, jobFields.data) or ''
+      local account = string.match(data, '"account_id":"([%w_-]+)"') or ''
+      put_back(queue, job, priority_of(account, endpoint, 1))
+      are_ended = true
+    elseif lane then
+      are_ended = wake_lane_for(queue, delayed, failed, tag, lane, event, priority_of) or are_ended
+    elseif redis.call('ZSCORE', failed, job) then
+      have_failed[#have_failed + 1] = event
+    end
+    if is_run(base, tag, event, job, lane) then running[#running + 1] = event end
+  end
+  if are_ended then
+    finish()
+    wake_workers(queue)
+  end
+  return reply { running = running, have_failed = have_failed }
 end

@@ -135,7 +135,7 @@ describe('bullmq delivery queue', () => {
       const { deliveryQueue, jobs, stateOf } = await arrange();
       const delivery = buildDelivery();
       await jobs.add('d', {}, { jobId: deliveryIdOf(delivery), delay: 60_000 });
-      await deliveryQueue.promote(delivery);
+      await deliveryQueue.promote(delivery.endpointId, [delivery.eventId]);
       expect(await stateOf(delivery)).toMatch(WAITS);
     });
 
@@ -143,8 +143,8 @@ describe('bullmq delivery queue', () => {
       const { deliveryQueue, stateOf } = await arrange();
       const [waiting, none] = [buildDelivery(), buildDelivery()];
       await deliveryQueue.addAll([waiting]);
-      await deliveryQueue.promote(waiting);
-      await deliveryQueue.promote(none);
+      await deliveryQueue.promote(waiting.endpointId, [waiting.eventId]);
+      await deliveryQueue.promote(none.endpointId, [none.eventId]);
       expect([await stateOf(waiting), await stateOf(none)]).toEqual([
         expect.stringMatching(WAITS),
         'unknown',
@@ -223,9 +223,10 @@ describe('bullmq delivery queue', () => {
     await deliveryQueue.addAll([active]);
     const finish = await take();
     await deliveryQueue.addAll([waiting]);
-    const ask = (question: (delivery: NewDelivery) => Promise<boolean>) =>
-      Promise.all([active, waiting, none].map(question));
-    expect(await ask((delivery) => deliveryQueue.isRunning(delivery))).toEqual([true, false, false]);
+    for (const { endpointId, eventId } of [active, waiting, none]) {
+      const running = await deliveryQueue.findRunning(endpointId, [eventId]);
+      expect([...running]).toEqual(eventId === active.eventId ? [eventId] : []);
+    }
     expect(await Promise.all([active, waiting, none].map((one) => deliveryQueue.requestOf(one)))).toEqual([
       'no_request',
       'no_request',

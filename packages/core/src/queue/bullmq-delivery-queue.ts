@@ -18,14 +18,20 @@ import { type EndpointAddress, type EndpointId, type LaneName, laneNameOf } from
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
-import type { RecordForm } from '../domain/record-form';
 import { parsedOrUndefined } from '../platform/json';
 import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { findInAny } from '../platform/redis-timeline';
-import { addDeliveries, checkUnplaced, nextPriority } from './bullmq-delivery-queue.script';
+import {
+  addDeliveries,
+  checkUnplaced,
+  endDelays,
+  findHeads,
+  findRunning,
+  nextPriority,
+} from './bullmq-delivery-queue.script';
 import {
   addToLanes,
   bringHeadForward,
@@ -45,6 +51,14 @@ export interface RequestedDelivery extends NewDelivery {
 
 /** The request that a delivery's job was added for: `no_request` without one, `no_job` without a job. */
 export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
+
+/** The result for deliveries that were to be sent sooner. */
+export interface Promoted {
+  /** Those that a worker runs. */
+  readonly running: ReadonlySet<EventId>;
+  /** Those whose own jobs have failed for good. */
+  readonly haveFailed: ReadonlySet<EventId>;
+}
 
 export interface DeliveryKeys {
   readonly jobs: readonly string[];
@@ -68,16 +82,14 @@ interface Shard {
  */
 export class DeliveryQueue {
   readonly #shards: PerShard<Shard>;
-  /** Whether deliveries are put into lanes. Processes of the version before know none. */
-  readonly hasLanes: boolean;
 
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: QueueShards,
-    form: RecordForm = 'current',
+    /** With `RECORD_FORM=former`: what would go into lanes gets jobs, and places beside them. */
+    private readonly besideLanes?: JoinedBesideLanes,
   ) {
     this.#shards = new PerShard((prefix) => openShard(redis, prefix));
-    this.hasLanes = form === 'current';
   }
 
   /** When it throws, the jobs may still be on the queue. */
@@ -211,14 +223,19 @@ export class DeliveryQueue {
     return check && checks.length === 1 ? check : together(checks);
   }
 
-  /** Whether a worker runs it now. */
-  async isRunning(delivery: DeliveryParts): Promise<boolean> {
-    return (await this.#inEach(delivery, (shard) => this.#isRunningIn(shard, delivery))).includes(true);
+  /** Those of some deliveries of an endpoint that a worker runs now. */
+  async findRunning(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
+    if (eventIds.length === 0) return new Set();
+    const running = await this.#inEach({ endpointId }, (shard) =>
+      this.#runningIn(shard, endpointId, eventIds),
+    );
+    return new Set(running.flat());
   }
 
   async isRunningIn(shards: readonly QueueShard[], delivery: DeliveryParts): Promise<boolean> {
-    const isRunning = this.#shards.inEach(shards).map((shard) => this.#isRunningIn(shard, delivery));
-    return (await Promise.all(isRunning)).includes(true);
+    const { endpointId, eventId } = delivery;
+    const running = this.#shards.inEach(shards).map((shard) => this.#runningIn(shard, endpointId, [eventId]));
+    return (await Promise.all(running)).some((some) => some.length > 0);
   }
 
   /** The events of the endpoint whose own jobs, or whose batches, are delayed, among these. They stay in order. */
@@ -235,16 +252,45 @@ export class DeliveryQueue {
     return eventIds.filter((_, i) => areDelayed.some((inShard) => inShard[i]));
   }
 
-  /** End the delay of its job, of its batch, or of its lane if it is the first one there. Otherwise nothing happens. */
-  async promote(delivery: DeliveryParts): Promise<void> {
-    await this.#inEach(delivery, async (shard) => {
-      const jobId = await this.#jobIdOf(shard, delivery);
-      if ((await this.redis.zscore(shard.keys.delayed, jobId)) === null) {
-        return await this.#bringHeadForward(shard, delivery);
-      }
-      await this.#placeAnew(shard, delivery.endpointId, jobId);
-      await shard.queue.promote(jobId);
-    });
+  /**
+   * The heads of lanes with which some deliveries of an endpoint go together, if they are no heads themselves: they go when the head
+   * does.
+   */
+  async findHeads(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
+    if (eventIds.length === 0) return new Set();
+    const heads = await this.#inEach({ endpointId }, ({ keys, shard }) =>
+      findHeads({
+        lines: shard.lines(endpointId),
+        base: keys.base,
+        tag: shard.tag,
+        endpoint: endpointId,
+        ofEvents: eventIds,
+      })(this.redis),
+    );
+    return new Set(heads.flat());
+  }
+
+  /**
+   * End the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes if they are the heads there, or
+   * come next. The others stay as they are.
+   */
+  async promote(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<Promoted> {
+    if (eventIds.length === 0) return { running: new Set(), haveFailed: new Set() };
+    const promoted = await this.#inEach({ endpointId }, ({ keys, shard, order }) =>
+      endDelays({
+        jobs: keys,
+        orderState: order,
+        weights: shard.accountWeights,
+        base: keys.base,
+        tag: shard.tag,
+        endpoint: endpointId,
+        ofEvents: eventIds,
+      })(this.redis),
+    );
+    return {
+      running: new Set(promoted.flatMap(({ running }) => running)),
+      haveFailed: new Set(promoted.flatMap(({ haveFailed }) => haveFailed)),
+    };
   }
 
   /** Put its job back, if that has failed for good, or that of its lane. Otherwise nothing happens. */
@@ -268,8 +314,9 @@ export class DeliveryQueue {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
     const steps = groups.flatMap<Step>(([prefix, some]) => {
       const shard = this.#shards.in(prefix);
-      const inLanes = this.hasLanes ? some.filter(goesIntoLane) : [];
+      const inLanes = some.filter(goesIntoLane);
       if (inLanes.length === 0) return [addJobs(shard, some)];
+      if (this.besideLanes) return [...joinBeside(this.besideLanes, inLanes), addJobs(shard, some)];
       const entries = addEntries(shard, inLanes.map(toEntry));
       const others = some.filter((delivery) => !goesIntoLane(delivery));
       return others.length === 0 ? [entries] : [entries, addJobs(shard, others)];
@@ -278,7 +325,7 @@ export class DeliveryQueue {
   }
 
   async #inEach<Found>(
-    { endpointId }: DeliveryParts,
+    { endpointId }: Pick<DeliveryParts, 'endpointId'>,
     find: (shard: Shard) => Promise<Found>,
   ): Promise<readonly Found[]> {
     return await Promise.all(this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(find));
@@ -325,6 +372,7 @@ export class DeliveryQueue {
       weights: shard.accountWeights,
       orderState: order,
       base: keys.base,
+      tag: shard.tag,
       name: lane,
       event: delivery.eventId,
     })(this.redis);
@@ -360,13 +408,13 @@ export class DeliveryQueue {
   }
 
   // A job has a lock while a worker runs it.
-  async #isRunningIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
-    const { keys } = shard;
-    if ((await this.redis.exists(keys.lock(await this.#jobIdOf(shard, delivery)))) > 0) return true;
-    const lane = await findLaneOf(this.redis, shard.shard, delivery);
-    if (lane === undefined) return false;
-    const { isRunning, first, members } = await standingOfLane(keys, shard.shard, lane)(this.redis);
-    return isRunning && (first === delivery.eventId || members.includes(delivery.eventId));
+  async #runningIn(
+    { keys, shard }: Shard,
+    endpoint: EndpointId,
+    ofEvents: readonly EventId[],
+  ): Promise<readonly EventId[]> {
+    const lines = shard.lines(endpoint);
+    return await findRunning({ lines, base: keys.base, tag: shard.tag, endpoint, ofEvents })(this.redis);
   }
 
   async #putBackFailedIn(shard: Shard, delivery: DeliveryParts): Promise<void> {
@@ -397,7 +445,8 @@ export class DeliveryQueue {
   async #removeIfIdle(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const jobId = deliveryIdOf(delivery);
     if (!(await this.#hasJobIn(shard, delivery))) return await this.#drop(shard, delivery);
-    if (await this.#isRunningIn(shard, delivery)) return true;
+    const { endpointId, eventId } = delivery;
+    if ((await this.#runningIn(shard, endpointId, [eventId])).length > 0) return true;
     const { delayed, failed } = shard.keys;
     const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
     if (scores.every((score) => score === null)) return false;
@@ -472,6 +521,19 @@ function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAd
 
 function goesIntoLane({ isInLane, acceptedAt }: NewDelivery): boolean {
   return isInLane === true && acceptedAt !== undefined;
+}
+
+interface JoinedBesideLanes {
+  join(endpointId: EndpointId, places: readonly NewPlace[]): Step;
+}
+
+type NewPlace = Pick<NewDelivery, 'eventId' | 'line' | 'isNew'> & { readonly acceptedAt: number };
+
+function joinBeside(besideLanes: JoinedBesideLanes, deliveries: readonly DeliveryToAdd[]): readonly Step[] {
+  const ordered = deliveries.filter(({ isInBatches }) => isInBatches !== true);
+  return ordered.map(({ endpointId, acceptedAt = 0, ...place }) =>
+    besideLanes.join(endpointId, [{ ...place, acceptedAt }]),
+  );
 }
 
 function requestIn(stored: string | null): JobRequest {

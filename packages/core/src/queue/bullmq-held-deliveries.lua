@@ -133,9 +133,12 @@ end
 --- The caller has changed something that a running wake-up may not have seen. So this always changes the time, and the running
 --- wake-up sees the difference at the end.
 ---@key wake_ups
+---@key lines                    of the endpoint
 ---@param endpoint text
 ---@param at integer
-function ask_for_wake_up(wake_ups, endpoint, at)
+---@param wakes_lines boolean     whether all its lines go on: what they wait for may be another thing now
+function ask_for_wake_up(wake_ups, lines, endpoint, at, wakes_lines)
+  if wakes_lines and redis.call('EXISTS', lines) == 1 then redis.call('HSET', lines, WOKEN, '') end
   local due = tonumber(redis.call('ZSCORE', wake_ups, endpoint) or 'inf')
   redis.call('ZADD', wake_ups, string.format('%d', math.min(due - 1, at)), endpoint)
 end
@@ -174,10 +177,11 @@ end
 ---@param again_at digits         when the next one is due
 ---@param soon_at digits          when it is due instead if a worker is at one of the jobs
 ---@param only EventId[]          of these alone, and also those of lines that wake-ups leave alone; none: of all
----@param wakes_lines boolean     also those that are not closed
+---@param wakes_lines boolean     whether all lines go on, as if that had been asked for
 ---@reply released integer
 ---@reply left integer            how many are still held
 ---@reply missing EventId[]       those that were asked for and have no job at all
+---@reply has_more_lines boolean  that were to go on, and have not yet
 function release_held(
   held,
   wake_ups,
@@ -225,6 +229,39 @@ function release_held(
   end
 
   local lines = lines_of(tag, endpoint_id)
+
+  -- Puts lines back that are delayed and not held, those of the entries behind the one that was the last before. Gives whether there
+  -- may be more.
+  local function wake_some_lines(last)
+    local grouped, first, at_once = grouped_of(tag, endpoint_id), 0, 500
+    local place, event = string.match(last, '^(%S+) (.*)$')
+    if event then
+      local rank = redis.call('ZRANK', grouped, event)
+      first = rank and rank + 1 or redis.call('ZCOUNT', grouped, '-inf', '(' .. place)
+    end
+    local page = redis.call('ZRANGE', grouped, first, first + at_once - 1, 'WITHSCORES')
+    local some, seen = {}, {}
+    for i = 1, #page, 2 do
+      some[#some + 1] = page[i]
+    end
+    for _, line in ipairs(#some > 0 and redis.call('HMGET', lines, unpack(some)) or {}) do
+      if line and not seen[line] then
+        seen[line] = true
+        local name = line .. suffix
+        local closed = redis.call('HGET', base .. lane_job(name), 'closed')
+        local is_held = closed and closed ~= IN_WINDOW and closed ~= LEFT_ALONE
+        if not is_held and wake_lane(queue, delayed, failed, account, name, priority_of) then
+          released = released + 1
+        end
+      end
+    end
+    if #some < at_once then
+      redis.call('HDEL', lines, WOKEN)
+      return false
+    end
+    redis.call('HSET', lines, WOKEN, page[#page] .. ' ' .. page[#page - 1])
+    return true
+  end
 
   -- Of a line: it does not go on, and none of its entries is among those that are held with jobs.
   local function is_left_alone(event)
@@ -291,14 +328,12 @@ function release_held(
       if redis.call('ZSCORE', held, event) then release(event) end
     end
   end
-  if wakes_lines then
-    for _, event in ipairs(redis.call('ZRANGE', grouped_of(tag, endpoint_id), 0, most - 1)) do
-      release_line(event)
-    end
-  end
+  local last = redis.call('HGET', lines, WOKEN) or wakes_lines and ''
+  local has_more_lines = last and wake_some_lines(last)
   local left, has_lane = redis.call('ZCARD', held), redis.call('EXISTS', base .. lane_job(endpoint_id)) == 1
   count_with_lane(counts, counted, endpoint, base, tag)
   if wakes_lines then left = left + redis.call('ZCARD', grouped_of(tag, endpoint_id)) end
+  if has_more_lines then left = left + 1 end
   -- There may be more lines than were asked for.
   left = left + opened
   local waits_for_more = has_lane and redis.call('HEXISTS', base .. lane_job(endpoint_id), jobFields.fullAt) == 1
@@ -316,11 +351,17 @@ function release_held(
     wake_workers(queue)
   end
   if left > 0 then
-    redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', is_busy and soon_at or again_at, endpoint)
+    redis.call(
+      'ZADD',
+      wake_ups,
+      is_unchanged and 'CH' or 'LT',
+      (is_busy or has_more_lines) and soon_at or again_at,
+      endpoint
+    )
   elseif is_unchanged then
     redis.call('ZREM', wake_ups, endpoint)
   end
-  return reply { released = released, left = left, missing = missing }
+  return reply { released = released, left = left, missing = missing, has_more_lines = has_more_lines }
 end
 
 ---@key held
@@ -346,54 +387,4 @@ function claim_due_wake_ups(wake_ups, now, most, again_at)
     redis.call('ZADD', wake_ups, again_at, endpoint)
   end
   return due
-end
-
---- Puts the lines of some events back that are delayed: what they wait for may be another thing now.
----@with jobs JobKeys
----@with shard ShardKeys
----@key delayed = jobs.delayed
----@key failed = jobs.failed
----@key prioritized = jobs.prioritized
----@key counter = jobs.priorityCounter
----@key meta = jobs.meta
----@key active = jobs.active
----@key marker = jobs.marker
----@key events = jobs.events
----@key weights = shard.accountWeights
----@key order_state
----@param base text
----@param tag text
----@param account AccountId
----@param endpoint EndpointId
----@param of_events EventId[]
-function wake_lines(
-  delayed,
-  failed,
-  prioritized,
-  counter,
-  meta,
-  active,
-  marker,
-  events,
-  weights,
-  order_state,
-  base,
-  tag,
-  account,
-  endpoint,
-  of_events
-)
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker, queue.events = marker, events
-  local priority_of, finish = fair_order(prioritized, order_state, weights)
-  local lines = redis.call('HMGET', lines_of(tag, endpoint), unpack(of_events))
-  for i = 1, #of_events do
-    local name = lines[i] and lines[i] .. '.' .. endpoint
-    local closed = name and redis.call('HGET', base .. lane_job(name), 'closed')
-    -- A wake-up opens those that are held.
-    if name and (not closed or closed == IN_WINDOW or closed == LEFT_ALONE) then
-      wake_lane(queue, delayed, failed, account, name, priority_of)
-    end
-  end
-  finish()
 end

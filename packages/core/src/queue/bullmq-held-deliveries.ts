@@ -40,7 +40,6 @@ import {
   enterHeld,
   forgetHeld,
   releaseHeld,
-  wakeLines,
 } from './bullmq-held-deliveries.script';
 import { findLanes } from './bullmq-lanes.script';
 import { createJobKeys, jobFields } from './bullmq-layout';
@@ -70,7 +69,7 @@ export interface ReleaseRequest {
   /** When the next wake-up is due, if some stay. Milliseconds since the Unix epoch. */
   readonly wakeUpAgainAt: number;
   readonly now: number;
-  /** Whether lines go on whatever they wait for. */
+  /** Whether lines go on whatever they wait for, as if that had been asked for. */
   readonly wakesLines?: boolean | undefined;
 }
 
@@ -93,6 +92,8 @@ export interface Released {
   readonly missing: readonly EventId[];
   /** How many are still held. */
   readonly left: number;
+  /** Whether lines that were to go on have not yet. */
+  readonly hasMoreLines: boolean;
 }
 
 const ONE_PAGE = 1_000;
@@ -207,26 +208,16 @@ export class HeldDeliveries {
     })(this.redis);
   }
 
-  /** Let the lines of some events go on, unless they are held: what they wait for may be another thing now. */
-  async wakeLinesOf({ accountId, endpointId }: EndpointAddress, events: readonly EventId[]): Promise<void> {
-    if (events.length === 0) return;
-    const { jobs, keys } = this.#homeShard({ endpointId });
-    await wakeLines({
-      jobs,
-      shard: keys,
-      orderState: keys.fairOrder(DELIVERIES_QUEUE),
-      base: jobs.base,
-      tag: keys.tag,
-      account: accountId,
-      endpoint: endpointId,
-      ofEvents: events,
-    })(this.redis);
-  }
-
-  /** Ask for a wake-up of an endpoint, unless an earlier one is due. */
-  async askForWakeUp(address: EndpointAddress, at: number): Promise<void> {
-    const { wakeUps } = this.#homeShard(address).keys;
-    await askForWakeUp({ wakeUps, endpoint: encodeAddress(address), at })(this.redis);
+  /**
+   * Ask for a wake-up of an endpoint, unless an earlier one is due.
+   *
+   * @param wakesLines whether all lines of the endpoint go on that are not held: what they wait for may be another thing now. Wake-ups put
+   *   them back, some hundreds at a time. Default: `false`.
+   */
+  async askForWakeUp(address: EndpointAddress, at: number, wakesLines = false): Promise<void> {
+    const { wakeUps, lines } = this.#homeShard(address).keys;
+    const asked = { wakeUps, lines: lines(address.endpointId), endpoint: encodeAddress(address) };
+    await askForWakeUp({ ...asked, at, wakesLines })(this.redis);
   }
 
   async wakeUpDueAt(address: EndpointAddress): Promise<number | undefined> {
@@ -249,12 +240,6 @@ export class HeldDeliveries {
   /** All held deliveries of an endpoint, page by page, ordered by the acceptance of their events. */
   async *pagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
     yield* this.#pages(this.#listsOf(endpointId));
-  }
-
-  /** All that an endpoint has in lines. */
-  async *groupedPagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
-    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    yield* this.#pages(shards.map(({ keys }) => keys.grouped(endpointId)));
   }
 
   async *#pages(lists: readonly string[]): AsyncGenerator<readonly HeldDelivery[], void> {

@@ -384,7 +384,21 @@ local function wake_lane(queue, delayed, failed, account, name, priority_of)
   return true
 end
 
---- The lane goes on now if this delivery is its first one.
+--- Whether it is a delivery's turn: it is the head, or goes together with it, or comes next.
+local function has_its_turn(lane, event, head, members)
+  if string.find(' ' .. (members or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
+  return (head or redis.call('ZRANGE', lane, 0, 0)[1]) == event
+end
+
+--- The lane goes on now if this delivery is its head, or comes next. Gives whether it was put back.
+local function wake_lane_for(queue, delayed, failed, tag, name, event, priority_of)
+  local fields = redis.call('HMGET', queue.base .. lane_job(name), 'head', jobFields.data)
+  local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
+  if not account or not has_its_turn(lane_of(tag, name), event, fields[1]) then return false end
+  return wake_lane(queue, delayed, failed, account, name, priority_of)
+end
+
+--- The lane goes on now if this delivery is its head, or comes next.
 ---@with jobs JobKeys
 ---@key delayed = jobs.delayed
 ---@key failed = jobs.failed
@@ -398,6 +412,7 @@ end
 ---@key weights
 ---@key order_state                of the fair order
 ---@param base text
+---@param tag text
 ---@param name text              of the lane
 ---@param event EventId
 function bring_head_forward(
@@ -413,18 +428,15 @@ function bring_head_forward(
   weights,
   order_state,
   base,
+  tag,
   name,
   event
 )
   if not redis.call('ZSCORE', lane, event) then return end
-  local fields = redis.call('HMGET', base .. lane_job(name), 'head', jobFields.data)
-  local head = fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]
-  local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
-  if head ~= event or not account then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  if wake_lane(queue, delayed, failed, account, name, priority_of) then finish() end
+  if wake_lane_for(queue, delayed, failed, tag, name, event, priority_of) then finish() end
 end
 
 --- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it.
@@ -448,14 +460,13 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   local is_running = redis.call('EXISTS', key .. ':lock') == 1
   local fields =
     redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, 'closed', jobFields.inBatches, jobFields.members)
-  if is_running and string.find(' ' .. (fields[6] or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
-  if is_running and (fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]) == event then return true end
+  if is_running and has_its_turn(lane, event, fields[1], fields[6]) then return true end
   remove_entries(tag, name, { event })
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)
   local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
   if fields[4] then
-    leave_closed(key, counts, counted, tag, account, name, fields[4], event)
+    leave_closed(key, counts, counted, tag, account, name, fields[4], 1)
   elseif fields[2] and not line_in(name) then
     count_lane_held(counts, counted, tag, account, name)
   elseif left > 0 then

@@ -4,7 +4,7 @@ import { laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { createAtomic } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
@@ -117,7 +117,7 @@ async function arrange() {
       await client.lrem(jobKeys.active, 0, jobId);
       await client.rpush(jobKeys.wait, jobId);
     },
-    wake: () => queue.promote({ endpointId, eventId: events[0] }),
+    wake: () => queue.promote(endpointId, [events[0]]),
   };
 }
 
@@ -244,7 +244,7 @@ it('waits for an older event that is still on the queue of events', async () => 
   expect(job.head?.turn).toBe('behind_event');
   await delay(job);
   await queue.addAll([entry(first)]);
-  await queue.promote({ endpointId: entry(first).endpointId, eventId: first });
+  await queue.promote(entry(first).endpointId, [first]);
   expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first' });
 });
 
@@ -451,8 +451,8 @@ it('drops a delivery that nobody runs, and the lane with its last one', async ()
   await queue.addAll([entry(first), entry(second)]);
   const job = await mustTake();
   const parts = [first, second].map((eventId) => ({ endpointId, eventId }));
-  expect(await queue.isRunning({ endpointId, eventId: first })).toBe(true);
-  expect(await queue.isRunning({ endpointId, eventId: second })).toBe(false);
+  expect(await queue.findRunning(endpointId, [first])).toEqual(new Set([first]));
+  expect(await queue.findRunning(endpointId, [second])).toEqual(new Set([]));
   expect(await queue.removeIdle(parts)).toEqual([{ endpointId, eventId: first }]);
   expect(await entries()).toEqual([first]);
   await end(job);
@@ -476,16 +476,16 @@ describe('when the head fails for good', () => {
     await queue.addAll([entry(second)]);
     const lost = await mustTake();
     await client.hset(jobKeys.job(lost.jobId), jobFields.attemptsMade, 4, jobFields.attemptsStarted, 9);
-    const admissionStore = new AdmissionStore(client);
+    const besideLanes = new BesideLanes(client);
     const fail = async (job: TakenJob) => {
       const place = { eventId: first, acceptedAt: job.head?.place ?? 0 };
       const steps = [
-        admissionStore.joinOrder(endpointId, [place]),
+        besideLanes.join(endpointId, [place]),
         lanes.failHead(laneOf(job), first, 'too often'),
       ] as const;
       return (await atomic(steps))[1];
     };
-    return { ...scene, first, second, jobId: `${first}.${endpointId}`, lost, fail, admissionStore };
+    return { ...scene, first, second, jobId: `${first}.${endpointId}`, lost, fail, besideLanes };
   }
 
   it('has a job of its own that fails when it is taken, and nothing else goes on meanwhile', async () => {
@@ -544,7 +544,7 @@ describe('when the head fails for good', () => {
     for (const job of [await mustTake(), await mustTake()]) if (job.head) await delay(job);
     const older = events[2];
     await queue.addAll([entry(older, { acceptedAt: NOW - 1 })]);
-    await queue.promote({ endpointId, eventId: older });
+    await queue.promote(endpointId, [older]);
     const job = await mustTake();
     expect(job.head).toMatchObject({ eventId: older, turn: 'first' });
     await end(job);

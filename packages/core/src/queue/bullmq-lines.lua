@@ -5,7 +5,7 @@
 -- that of a lane for the whole endpoint is the endpoint's id.
 --
 -- Beside its lane, each entry is among all that an endpoint has in lines, and in a hash that tells the line of each. In this hash,
--- `#` is how many lines there are, and `#held` how many entries are held with the first one of a line that is closed. `#more` is how
+-- `#woken` is up to which entry all lines were put back since the last request to do so; absent: they were. `#` is how many lines there are, and `#held` how many entries are held with the first one of a line that is closed. `#more` is how
 -- many more are held than those that have a job and all behind the first ones: one for each line that is left alone, and less all
 -- behind the first ones of lines in a window.
 --
@@ -18,6 +18,7 @@ local LEFT_ALONE = '+'
 local LINES = '#'
 local HELD_BEHIND = '#held'
 local HELD_MORE = '#more'
+local WOKEN = '#woken'
 
 local function endpoint_of(lane)
   return string.match(lane, '[^.]*$')
@@ -102,24 +103,23 @@ local function open_line(key, counts, counted, tag, account, lane, closed)
   return behind
 end
 
---- An entry has left a closed line. If it was the one that is held for it, another one is.
-local function leave_closed(key, counts, counted, tag, account, lane, closed, event)
-  local first = redis.call('ZRANGE', 'lane:' .. tag .. ':' .. lane, 0, 0, 'WITHSCORES')
-  if closed == event then
+--- So many entries have left a closed line. If the one that is held for it was among them, another one is.
+local function leave_closed(key, counts, counted, tag, account, lane, closed, gone)
+  local entries = 'lane:' .. tag .. ':' .. lane
+  local first = redis.call('ZRANGE', entries, 0, 0, 'WITHSCORES')
+  local stands_for_it = closed ~= IN_WINDOW and closed ~= LEFT_ALONE
+  if stands_for_it and not redis.call('ZSCORE', entries, closed) then
     local held = 'held:' .. tag .. ':' .. endpoint_of(lane)
-    redis.call('ZREM', held, event)
+    redis.call('ZREM', held, closed)
     if first[1] then
       redis.call('ZADD', held, first[2], first[1])
       redis.call('HSET', key, 'closed', first[1])
     end
   end
   if not first[1] then redis.call('HDEL', key, 'closed') end
-  local lines = lines_of(tag, endpoint_of(lane))
-  if closed == IN_WINDOW then
-    if first[1] then change_count(lines, HELD_MORE, 1) end
-    return
-  end
-  if first[1] or closed == LEFT_ALONE then change_count(lines, HELD_BEHIND, -1) end
+  local lines, behind = lines_of(tag, endpoint_of(lane)), first[1] and gone or gone - 1
+  if closed == IN_WINDOW then return change_count(lines, HELD_MORE, behind) end
+  change_count(lines, HELD_BEHIND, closed == LEFT_ALONE and -gone or -behind)
   if not first[1] and closed == LEFT_ALONE then change_count(lines, HELD_MORE, -1) end
   count_beside(counts, counted, tag, account, endpoint_of(lane))
 end

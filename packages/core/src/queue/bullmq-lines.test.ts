@@ -101,6 +101,13 @@ async function arrange() {
       const hold = { reason: 'busy', since: NOW, wakeUpAt: NOW, previousStartedAt: undefined } as const;
       await lanes.close(laneOf(job), { eventId: job.eventId, acceptedAt: place }, { ...hold, isBehindJob });
     },
+    /** The webhook has changed. */
+    async wakeAll() {
+      await held.askForWakeUp(address, NOW, true);
+      const wakeUpWasDueAt = await held.wakeUpDueAt(address);
+      const request = { most: 0, wakeUpWasDueAt, wakeUpAgainAt: NOW + 9, now: NOW };
+      expect(await held.release(address, request)).toMatchObject({ hasMoreLines: false });
+    },
     async wakeUp(most = 1) {
       const wakeUpWasDueAt = await held.wakeUpDueAt(address);
       return await held.release(address, { most, wakeUpWasDueAt, wakeUpAgainAt: NOW + 9, now: NOW });
@@ -166,7 +173,7 @@ it('leaves a line alone that a worker has, and opens it when it is taken by itse
   expect(await lines.wakeUp()).toMatchObject({ released: 0, left: 1 });
   expect(await held.wakeUpDueAt(address)).toBeGreaterThan(NOW);
   await lines.delay(job);
-  await queue.promote({ endpointId: address.endpointId, eventId: first });
+  await queue.promote(address.endpointId, [first]);
 
   const again = await lines.mustTake();
   expect(again.holds).toBeDefined();
@@ -189,7 +196,7 @@ it('holds all of a line behind a delivery that has a job, and lets no wake-up br
   expect(await lines.wakeUp(9)).toMatchObject({ released: 0 });
   expect(await lines.take()).toBeUndefined();
 
-  await held.wakeLinesOf(address, [third]);
+  await lines.wakeAll();
   expect((await lines.mustTake()).eventId).toBe(first);
   expect(await counts.read()).toEqual({ ordering: 2 });
   expect(await held.count(address.endpointId)).toBe(2);
@@ -225,7 +232,7 @@ it('holds none of a line that waits for newer events', async () => {
   expect(await counts.read()).toEqual({});
   expect(await held.count(address.endpointId)).toBe(0);
 
-  await held.wakeLinesOf(address, [second]);
+  await lines.wakeAll();
   expect((await lines.mustTake()).eventId).toBe(first);
   expect(await counts.read()).toEqual({ ordering: 2 });
   expect(await held.count(address.endpointId)).toBe(2);
@@ -247,7 +254,7 @@ it.each(['in a window', 'left alone'])(
       if (eventId) await queue.removeIdle([{ endpointId, eventId }]);
       expect(await held.count(endpointId)).toBe((await lines.heldOf()).length);
     }
-    await held.wakeLinesOf(address, [third]);
+    await lines.wakeAll();
     const last = await lines.mustTake();
     expect(await held.count(endpointId)).toBe(0);
     await lines.end(last);
@@ -358,7 +365,7 @@ it('sends the first ones of a line together until they have ended, and those beh
   ]);
   expect(await lines.take()).toBeUndefined();
   await lines.end(beside);
-  await queue.promote({ endpointId: lane.endpointId, eventId: second });
+  await queue.promote(lane.endpointId, [second]);
 
   const again = await lines.mustTake();
   expect(again.head).toMatchObject({ eventId: second, turn: 'first', hadBegun: true });
@@ -380,6 +387,38 @@ it('adds no event to a line that waits in the lane of the whole endpoint, or the
   expect(await client.zrange(shardKeys.lane(laneNameOf(endpointId)), '0', '-1')).toEqual([second]);
   expect(await queue.requestOf({ endpointId, eventId: first })).toBe('no_request');
   await queue.addAll([entry(first, { isInLane: false })]);
-  expect(await queue.isRunning({ endpointId, eventId: first })).toBe(false);
+  expect(await queue.findRunning(endpointId, [first])).toEqual(new Set([]));
   expect(await client.exists(`bull:deliveries:${first}.${endpointId}`)).toBe(0);
 });
+
+it.each([
+  ['held with its first one', false],
+  ['left alone', true],
+])(
+  'counts right when some of a request have ended that was not sent, and its line is closed: %s',
+  async (_how, isBehindJob) => {
+    const { client, queue, batches, counts, held, address, atomic, events, entry, ...lines } =
+      await arrange();
+    const [first, second, third] = events;
+    await queue.addAll([entry(first), entry(second), entry(third)]);
+    const job = await lines.mustTake();
+    const lane = lines.laneOf(job);
+    await atomic([batches.beginHeads(lane, { most: 3, maxBytes: 1_000_000 })]);
+    // For example since there is no access token.
+    await lines.close(job, isBehindJob);
+    await atomic([batches.endHeads(lane, [first], { events: [second, third], delayMs: 60_000 })]);
+    expect(await counts.read()).toEqual({ busy: 2 });
+    expect(await held.count(address.endpointId)).toBe(2);
+    expect(await lines.heldOf()).toEqual([second, third]);
+
+    await lines.wakeAll();
+    if (!isBehindJob) await lines.wakeUp();
+    const again = lines.laneOf(await lines.mustTake());
+    expect(await counts.read()).toEqual({ ordering: 1 });
+    await atomic([batches.beginHeads(again, { most: 3, maxBytes: 1_000_000 })]);
+    await lines.close({ ...job, token: again.token, eventId: second }, isBehindJob);
+    await atomic([batches.endHeads(again, [second, third], { events: [], delayMs: 0 })]);
+    expect(await counts.read()).toEqual({});
+    expect([await lines.keysLeft(), await client.exists(shardKeys.behindHeads)]).toEqual([[], 0]);
+  },
+);

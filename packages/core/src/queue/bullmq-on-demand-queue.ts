@@ -62,12 +62,6 @@ export class OnDemandQueue {
     await job?.changePriority({ priority }).catch(throwUnlessNotThere);
   }
 
-  /** End the job's delay, if it has one. @throws as `add` does. */
-  async promote(jobId: string): Promise<void> {
-    const job = await (await this.#open()).getJob(jobId);
-    await job?.promote().catch(throwUnlessNotThere);
-  }
-
   async #open(): Promise<Queue> {
     const { redis } = this.connection;
     if (redis.status !== 'ready')

@@ -270,8 +270,12 @@ function end_heads(
   if #let_go(base, active, stalled, { id }, { token }) == 0 then return stop() end
   local queue = { base = base, wait = wait, prioritized = prioritized, counter = counter, meta = meta }
   queue.active, queue.marker = active, marker
-  -- Maybe only since this run. A line is open while it runs.
+  -- Maybe only since this run.
+  local closed = line_in(name) and redis.call('HGET', key, 'closed')
   local is_held = not line_in(name) and redis.call('HEXISTS', key, jobFields.holds) == 1
+  if closed and #left == 0 then
+    count_behind(behind_heads, open_line(key, counts, counted, tag, account, name, closed))
+  end
   local gone = remove_entries(tag, name, ended)
   if #left == 0 then
     go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, is_held)
@@ -281,6 +285,8 @@ function end_heads(
     reopen(key, lane, tag, counts, counted, behind_heads, account, name)
   elseif is_held then
     count_lane_held(counts, counted, tag, account, name)
+  elseif closed then
+    if gone > 0 then leave_closed(key, counts, counted, tag, account, name, closed, gone) end
   else
     count_behind(behind_heads, -gone, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
   end

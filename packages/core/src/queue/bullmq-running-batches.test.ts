@@ -403,15 +403,15 @@ it('is brought forward for each of its deliveries, and says whether a worker has
   const { queue, entry, mustTake, form, end, events } = await arrange(2);
   const second = entry(events[1] as EventId);
   const { owned } = await form(await mustTake());
-  expect(await queue.isRunning(second)).toBe(true);
+  expect(await queue.findRunning(second.endpointId, [second.eventId])).toEqual(new Set([second.eventId]));
   await end(
     owned,
     events.map((event) => [event, LATER]),
   );
-  expect(await queue.isRunning(second)).toBe(false);
+  expect(await queue.findRunning(second.endpointId, [second.eventId])).toEqual(new Set([]));
   const { endpointId, eventId } = second;
   expect(await queue.findDelayed(endpointId, [uniqueEventId(), eventId])).toEqual([eventId]);
-  await queue.promote(second);
+  await queue.promote(second.endpointId, [second.eventId]);
   expect((await mustTake()).jobId).toBe(owned.jobId);
 });
 
@@ -475,6 +475,22 @@ describe('in strict order, deliveries of one request', () => {
     expect(await of(again)).toEqual([second, third]);
     await batches.endHeads(laneOf(again), [second, third], { events: [], delayMs: 0 })(client);
     expect((await of(await mustTake())).slice(1)).toEqual([fourth]);
+  });
+
+  it('go when the first one is brought forward, which the others tell', async () => {
+    const { batches, mustTake, take, laneOf, events, client, queue, endpointId } = await arrange(4);
+    const lane = await mustTake();
+    await batches.beginHeads(laneOf(lane), { most: 3, maxBytes: 1_000_000 })(client);
+    const [first, , third, fourth] = events as [EventId, EventId, EventId, EventId];
+    const left = { events: events.slice(0, 3), delayMs: 60_000, failure: 'http_5xx' };
+    await batches.endHeads(laneOf(lane), [], left)(client);
+    expect(await queue.findHeads(endpointId, [first, fourth])).toEqual(new Set());
+    expect(await queue.findHeads(endpointId, [third, fourth])).toEqual(new Set([first]));
+    await queue.promote(endpointId, [third, fourth]);
+    expect(await take()).toBeUndefined();
+    await queue.promote(endpointId, [first]);
+    expect((await mustTake()).head).toMatchObject({ eventId: first, hadBegun: true });
+    expect(await queue.findRunning(endpointId, events)).toEqual(new Set(events.slice(0, 3)));
   });
 });
 

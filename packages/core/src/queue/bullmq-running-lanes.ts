@@ -185,6 +185,15 @@ export class RunningLanes {
     return (await this.#list(lane, -1, -1))[0];
   }
 
+  /** The first of these that is not in the lane. */
+  async findOutside(lane: LaneName, entries: readonly LanePlace[]): Promise<LanePlace | undefined> {
+    const places = await this.redis.zmscore(
+      this.#shard.lane(lane),
+      entries.map(({ eventId }) => eventId),
+    );
+    return entries.find((_entry, i) => places[i] === null);
+  }
+
   /** Forget some that have ended. The one that runs stays. */
   async drop(lane: LaneName, events: readonly EventId[]): Promise<void> {
     const dropped = { jobs: this.#jobs, shard: this.#shard, base: this.#jobs.base, tag: this.#shard.tag };

@@ -314,7 +314,7 @@ describe('what comes back', () => {
     expect(job?.id).toBe(deliveryIdOf(delivery));
     await job?.moveToDelayed(Date.now() + 3_600_000, 'mine');
     await addTo(other, 100);
-    await deliveryQueue.promote(delivery);
+    await deliveryQueue.promote(delivery.endpointId, [delivery.eventId]);
     expect(await take(FEW)).toContain(deliveryIdOf(delivery));
   });
 

@@ -171,7 +171,7 @@ it('brings home with the entries of a lane what was sent last, whose turn has be
   await letGo();
   // Later, from another shard still: it has its own turn, and what was sent after that one counts.
   await move({ eventId: older, hadBegun: true, sent: { eventId: older, acceptedAt: 1 } });
-  await deliveryQueue.promote({ ...run, eventId: newest });
+  await deliveryQueue.promote(run.endpointId, [newest]);
   expect((await take())?.head).toMatchObject({ eventId: newest, sent: last, members });
 });
 

@@ -9,7 +9,7 @@ import {
 } from '../domain/dead-letter';
 import { deliveryIdOf } from '../domain/delivery';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EndedList } from '../events/redis-ended-list';
 import { atomicAsOne } from '../platform/redis-atomic';
@@ -71,11 +71,11 @@ describe('manage dead letters', () => {
     const signals = recordSignals();
     const emit = signals.listen;
     const deliveryStore = new DeliveryStore(redis.client, testRetention);
-    const admissionStore = new AdmissionStore(redis.client);
+    const besideLanes = new BesideLanes(redis.client);
     const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
     const replayStore = new ReplayStore(redis.client, 60_000);
     const replays = new Replays(fake<ReplaysParts>({ replayStore, clock, emit }));
-    const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replays };
+    const stores = { deadLetterStore: store, deliveryStore, besideLanes, heldDeliveries, replays };
     const endedList = new EndedList(redis.client);
     const auditLog = new AuditLog(redis.client);
     const parts = { ...stores, auditLog, atomic: atomicAsOne(redis.client), endedList, clock, emit };
@@ -89,7 +89,7 @@ describe('manage dead letters', () => {
       signals,
       heldDeliveries,
       deliveryStore,
-      admissionStore,
+      besideLanes,
       replayStore,
       endedList,
       deadLetter,
@@ -102,19 +102,7 @@ describe('manage dead letters', () => {
     const delivery = { eventId, endpointId };
     const jobData = data ?? { account_id: accountId };
     const all = arrange(buildDeadLetter('deliveries', deliveryIdOf(delivery), jobData));
-    await all.admissionStore.admit(
-      endpointId,
-      {
-        eventId,
-        acceptedAt: ACCEPTED_AT,
-        rateLimit: undefined,
-        attemptKey: 'a',
-        leaseMs: 1_000,
-        hasWaited: false,
-        ordering: 'begin',
-      },
-      ACCEPTED_AT,
-    )(redis.client);
+    await all.besideLanes.join(endpointId, [{ eventId, acceptedAt: ACCEPTED_AT }])(redis.client);
     await all.deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], ACCEPTED_AT))(redis.client);
     return {
       ...all,
@@ -122,7 +110,7 @@ describe('manage dead letters', () => {
       endpointId,
       eventId,
       delivery,
-      nextInOrder: async () => (await all.admissionStore.stand(endpointId, undefined)).next,
+      nextInOrder: () => all.besideLanes.first(endpointId),
       wakeUpDueAt: () => all.heldDeliveries.wakeUpDueAt({ accountId, endpointId }),
     };
   }
@@ -228,7 +216,7 @@ describe('manage dead letters', () => {
       await retry(deadLetter.id);
       expect(held.size).toBe(0);
       expect((await deliveryStore.find(delivery))?.status).toBe('pending');
-      expect(await nextInOrder()).toMatchObject({ eventId: delivery.eventId, hasBegun: true });
+      expect(await nextInOrder()).toMatchObject({ eventId: delivery.eventId });
       expect(signals.named('dead_letter.retried')).toMatchObject([{ queue: 'deliveries' }]);
     });
   });

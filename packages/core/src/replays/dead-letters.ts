@@ -15,7 +15,7 @@ import { type DeliveryParts, parseDeliveryId, parseLaneJobId } from '../domain/d
 import { DELIVERIES_QUEUE, REPLAYS_QUEUE } from '../domain/queues';
 import { replayIdSchema } from '../domain/replay';
 import type { Emit } from '../domain/signal';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EndedList } from '../events/redis-ended-list';
 import { AppError } from '../platform/app-error';
@@ -34,7 +34,7 @@ import type { Replays } from './replays';
 export interface DeadLettersParts {
   readonly deadLetterStore: DeadLetterStore;
   readonly deliveryStore: DeliveryStore;
-  readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
   readonly heldDeliveries: HeldDeliveries;
   readonly replays: Replays;
   /** Absent: there is no history. */
@@ -128,14 +128,14 @@ export class DeadLetters {
    * ended, or does not exist, stays as it is. Repeating it is harmless.
    */
   async #cancelDelivery(accountId: AccountId | undefined, delivery: DeliveryParts): Promise<void> {
-    const { deliveryStore, admissionStore, atomic, endedList, heldDeliveries, clock } = this.parts;
+    const { deliveryStore, besideLanes, atomic, endedList, heldDeliveries, clock } = this.parts;
     const { eventId, endpointId } = delivery;
     const listed = await deliveryStore.find(delivery);
     if (listed && (await this.#cancelRound(delivery, listed.round.number))) {
       const begunAt = listed.round.requestedAt ?? listed.createdAt;
       announceEnd(this.parts, { ...delivery, accountId }, 'cancelled', begunAt);
     }
-    await atomic([admissionStore.leaveOrder(endpointId, eventId)]);
+    await atomic([besideLanes.leave(endpointId, eventId)]);
     // Skip a delivery that does not exist: with the wrong account, its endpoint would look deleted.
     if (listed && accountId !== undefined) {
       await endedList?.add({ ...delivery, accountId }, clock());

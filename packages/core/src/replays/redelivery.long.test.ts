@@ -3,9 +3,11 @@ import { AuditLog } from '../accounts/audit/redis-audit-log';
 import { deliveryIdOf } from '../domain/delivery';
 import type { DeliveryFact } from '../domain/delivery-fact';
 import { FULL_LOG_BYTES } from '../domain/delivery-log';
+import { laneNameOf } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -15,6 +17,8 @@ import { WholeHistory } from '../history/whole-history';
 import { createAtomic } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { RunningBatches } from '../queue/bullmq-running-batches';
+import { RunningJobs } from '../queue/bullmq-running-jobs';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -25,7 +29,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
-import { uniqueEndpointId } from '../testing/unique-ids';
+import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 import { Redelivery } from './redelivery';
 
@@ -66,6 +70,7 @@ async function arrange() {
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(client),
+    besideLanes: new BesideLanes(client),
     auditLog: new AuditLog(client),
     ...buildVerification(client),
     clock: () => NOW,
@@ -89,6 +94,9 @@ async function arrange() {
   const added = jest.spyOn(parts.deliveryQueue, 'addRequested');
   return {
     parts,
+    redelivery,
+    runningJobs: new RunningJobs(client, { prefix: 'bull' }, 30_000),
+    runningBatches: new RunningBatches(client, { prefix: 'bull' }, 30_000),
     endpoint,
     event,
     delivery,
@@ -226,9 +234,9 @@ describe('bring forward', () => {
       onPromote(act: () => Promise<unknown>) {
         const { deliveryQueue } = parts;
         const promote = deliveryQueue.promote.bind(deliveryQueue);
-        jest.spyOn(deliveryQueue, 'promote').mockImplementation(async (ids) => {
+        jest.spyOn(deliveryQueue, 'promote').mockImplementation(async (...asked) => {
           await act();
-          await promote(ids);
+          return await promote(...asked);
         });
       },
     };
@@ -237,7 +245,7 @@ describe('bring forward', () => {
   it('puts the job at the end of its queue, and records that it is due', async () => {
     const { bringForward, read, jobState, signals } = await arrangeLater();
     expect(await bringForward('a')).toBe('soon');
-    expect(await jobState()).toBe('waiting');
+    expect(await jobState()).toMatch(WAITS);
     expect(await read()).toMatchObject({ status: 'pending', nextAttemptAt: undefined, requestIds: ['a'] });
     expect(signals.named('delivery.requested')).toMatchObject([{ trigger: 'manual' }]);
   });
@@ -255,7 +263,7 @@ describe('bring forward', () => {
     const { bringForward, jobState, read, endJob } = await arrangeLater();
     await bringForward('a');
     expect(await bringForward('b')).toBe('on_its_way');
-    expect(await jobState()).toBe('waiting');
+    expect(await jobState()).toMatch(WAITS);
     await endJob();
     expect(await bringForward('c')).toBe('on_its_way');
     expect(await read()).toMatchObject({ requestIds: ['a'] });
@@ -288,7 +296,7 @@ describe('bring forward', () => {
     const { bringForward, append, jobState } = await arrangeLater();
     await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: NOW });
     expect(await bringForward('a')).toBe('soon');
-    expect(await jobState()).toBe('waiting');
+    expect(await jobState()).toMatch(WAITS);
   });
 
   it('sends nothing a second time when the same request is worked on again', async () => {
@@ -341,6 +349,84 @@ describe('bring all forward', () => {
     await failJob();
     expect(await bringAllForward('a')).toBe(outcome);
     expect(await jobState()).toMatch(WAITS);
+  });
+});
+
+describe('bring many forward', () => {
+  const MANY = 50;
+
+  /** Deliveries of one endpoint that are tried again in an hour. */
+  async function arrangeMany() {
+    const { parts, endpoint, redelivery } = await arrange();
+    const { id: endpointId, accountId } = endpoint;
+    const client = redis.client;
+    const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+    const events = Array.from({ length: MANY }, () => buildEvent({ accountId }));
+    for (const { id: eventId } of events) {
+      const jobId = deliveryIdOf({ endpointId, eventId });
+      await parts.deliveryStore.append({ endpointId, eventId }, failed);
+      await jobs.add('d', { account_id: accountId }, { jobId, delay: 3_600_000 });
+    }
+    const requests = events.map(({ id: eventId, acceptedAt }) => ({
+      accountId,
+      endpointId,
+      eventId,
+      acceptedAt,
+      trigger: 'replay' as const,
+      requestId: 'rpl_1',
+    }));
+    return {
+      jobs,
+      bringAllForward: () => redelivery.bringAllForward(requests),
+      /** How many commands Redis has run, those of scripts included. */
+      async countCommands(act: () => Promise<unknown>): Promise<number> {
+        await client.config('RESETSTAT');
+        await act();
+        const stats = await client.info('commandstats');
+        const calls = [...stats.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)];
+        return calls.reduce(
+          (sum, [, name, count]) => sum + (/config|info/.test(name ?? '') ? 0 : Number(count)),
+          0,
+        );
+      },
+    };
+  }
+
+  it('takes few commands for each', async () => {
+    const { jobs, bringAllForward, countCommands } = await arrangeMany();
+    let outcomes: readonly unknown[] = [];
+    const commands = await countCommands(async () => {
+      outcomes = await bringAllForward();
+    });
+    expect(outcomes).toEqual(Array(MANY).fill('requested'));
+    expect(await jobs.getJobCountByTypes('delayed')).toBe(0);
+    // It was 49 before, one by one.
+    expect(commands / MANY).toBeLessThan(16);
+    expect((await countCommands(bringAllForward)) / MANY).toBeLessThan(5);
+  });
+
+  // The run of its lane would find that the first one is not due, and put it off again.
+  it('brings the first one of a request in strict order forward together with any other of it', async () => {
+    const { parts, endpoint, redelivery, runningBatches, runningJobs } = await arrange();
+    const { id: endpointId, accountId } = endpoint;
+    const events = [0, 1].map((i) => ({ eventId: uniqueEventId(), acceptedAt: NOW + i }));
+    const [head, other] = events;
+    if (!head || !other) throw new Error('There are two.');
+    const inLane = { accountId, endpointId, isInLane: true, isInBatches: false };
+    await parts.deliveryQueue.addAll(events.map((event) => ({ ...inLane, ...event })));
+    for (const { eventId } of events) await parts.deliveryStore.append({ endpointId, eventId }, failed);
+    const { job } = await runningJobs.take('mine')(redis.client);
+    if (!job) throw new Error('Nothing waits.');
+    const lane = { accountId, endpointId, lane: laneNameOf(endpointId), token: job.token, wasHeld: false };
+    await runningBatches.beginHeads(lane, { most: 2, maxBytes: 1_000_000 })(redis.client);
+    const left = { events: [head.eventId, other.eventId], delayMs: 60_000, failure: 'http_5xx' };
+    await runningBatches.endHeads(lane, [], left)(redis.client);
+    const request = { accountId, endpointId, ...other, trigger: 'manual', requestId: 'a' } as const;
+    expect(await redelivery.bringForward(request)).toBe('soon');
+    const { state } = await parts.deliveryStore.readWithLength(endpointId, head.eventId);
+    expect(state).toMatchObject({ nextAttemptAt: undefined, requestIds: ['a'] });
+    const { job: next } = await runningJobs.take('theirs')(redis.client);
+    expect(next?.head).toMatchObject({ eventId: head.eventId });
   });
 });
 

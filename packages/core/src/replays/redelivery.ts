@@ -4,15 +4,15 @@ import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
 import { type DeliveryState, FULL_LOG_BYTES } from '../domain/delivery-log';
-import { type Endpoint, findLane, lineOf } from '../domain/endpoint';
-import { eventNotFound } from '../domain/event';
+import { type Endpoint, findLane, lineOf, placeInOrder } from '../domain/endpoint';
+import { type EventId, eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { mayDiscard } from '../endpoints/discard';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
-import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
+import type { DeliveryStore, LogLength, ReadDelivery } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { Deliveries, DeliveryWithAttempts } from '../history/deliveries';
 import type { DeliveryKey } from '../history/history-source';
@@ -30,7 +30,7 @@ export interface RedeliveryParts {
   readonly deliveryStore: DeliveryStore;
   readonly deliveryQueue: DeliveryQueue;
   readonly heldDeliveries: HeldDeliveries;
-  readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
   readonly verificationPolicy: VerificationPolicy;
   readonly history: WholeHistory;
   readonly deliveries: Deliveries;
@@ -81,6 +81,12 @@ export type BroughtForward =
   /** Its log is full: its next attempt comes when it is due. */
   | 'full';
 
+interface Brought extends ReadDelivery {
+  readonly outcome: BroughtForward;
+  /** Whether its job may have failed for good. */
+  readonly mayHaveFailed: boolean;
+}
+
 // A job ends within milliseconds of its attempt, unless Redis or the machine is overloaded.
 const TRIES = 20;
 const EVERY_MS = 50;
@@ -104,7 +110,7 @@ export class Redelivery {
     requestId: string,
     act?: Act,
   ): Promise<DeliveryWithAttempts> {
-    const { history, deliveries, auditLog } = this.parts;
+    const { history, deliveries, auditLog, besideLanes, atomic } = this.parts;
     const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
     const head = await history.findHead(accountId, eventId);
     if (!head) throw eventNotFound();
@@ -120,10 +126,13 @@ export class Redelivery {
       endpointId,
       eventId,
       acceptedAt,
-      ...(endpoint && this.placeInLane(endpoint, head.group)),
+      ...(endpoint ? this.placeInLane(endpoint, head.group) : { isInLane: false }),
       trigger: 'manual',
       requestId,
     } as const;
+    // What waits for it must not go before it. A place that is left without a job is removed when the lanes are looked at.
+    const place = endpoint && !request.isInLane ? placeInOrder(endpoint, head.group) : undefined;
+    if (place) await atomic([besideLanes.join(endpointId, [{ eventId, acceptedAt, ...place }])]);
     // First: from the next step on a worker may send it.
     if (act) await auditLog.record({ act, accountId, targetId: id });
     await this.#whileRehydrated(accountId, [request], () => this.#sendWhenPossible(request));
@@ -135,8 +144,7 @@ export class Redelivery {
     endpoint: Endpoint,
     group: string | undefined,
   ): Pick<RedeliveryRequest, 'isInLane' | 'line' | 'isInBatches'> & { readonly isInLane: boolean } {
-    const lane = this.parts.deliveryQueue.hasLanes ? findLane(endpoint, group) : undefined;
-    if (lane === undefined) return { isInLane: false };
+    if (findLane(endpoint, group) === undefined) return { isInLane: false };
     return { isInLane: true, line: lineOf(endpoint, group), isInBatches: endpoint.ordering === 'none' };
   }
 
@@ -165,49 +173,69 @@ export class Redelivery {
   /**
    * Send a delivery that is on its way now, before it is due. The same job makes the attempt that was due next,
    * so there are never two at once. If it fails, the schedule continues after it.
-   *
-   * The record comes first, since a job that runs before its delivery is due is put back. When it breaks off in
-   * between, the job runs at its usual time, or when the request is repeated.
    */
   async bringForward(request: RedeliveryRequest): Promise<BroughtForward> {
-    const { deliveryStore, deliveryQueue, clock } = this.parts;
-    const { endpointId, eventId, trigger, requestId } = request;
-    const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
-    const now = clock();
-    const isKnown = state.requestIds.includes(requestId);
-    const isEarlier = state.nextAttemptAt !== undefined && state.nextAttemptAt > now;
-    if (isEarlier) {
-      if (isKnown) return 'soon';
-      if (length >= FULL_LOG_BYTES) return 'full';
-      if (await deliveryQueue.isRunning(request)) return 'ending';
-      const fact = { kind: 'requested', requestId, trigger, requestedAt: now } as const;
-      const isFirst = await deliveryStore.appendIfUnchanged(request, fact, length);
-      if (!isFirst) return await this.bringForward(request);
-      this.#announce(request, trigger);
-    }
-    await deliveryQueue.promote(request);
-    if (!isEarlier) return isKnown ? 'soon' : 'on_its_way';
-    // A worker may have taken the job too early, and not know that it is due now: it is about to put it back.
-    return (await deliveryQueue.isRunning(request)) ? 'ending' : 'soon';
+    const [brought] = await this.#bringEachForward([request]);
+    return (brought as Brought).outcome;
   }
 
   /**
-   * Make the next attempts of deliveries on their way now, as {@link bringForward} does, also of those whose jobs have failed for
-   * good. What has ended meanwhile stays so.
+   * Make the next attempts of deliveries of an endpoint on their way now, as {@link bringForward} does, also of those whose jobs have
+   * failed for good. What has ended meanwhile stays so. Pass no more than some hundreds.
    */
   async bringAllForward(requests: readonly RedeliveryRequest[]): Promise<readonly RequestOutcome[]> {
+    const brought = await this.#bringEachForward(requests);
     return await Promise.all(
-      requests.map(async (request) => {
-        const brought = await this.bringForward(request);
-        if (brought === 'ending' || brought === 'full') return brought;
-        const { deliveryStore, deliveryQueue } = this.parts;
-        await deliveryQueue.putBackFailed(request);
-        if (brought === 'soon') return 'requested';
-        const { state, length } = await deliveryStore.readWithLength(request.endpointId, request.eventId);
+      requests.map(async (request, i) => {
+        const { outcome, mayHaveFailed, state, length } = brought[i] as Brought;
+        if (outcome === 'ending' || outcome === 'full') return outcome;
+        if (mayHaveFailed) await this.parts.deliveryQueue.putBackFailed(request);
+        if (outcome === 'soon') return 'requested';
         const isKept = !state.isOpen || (await this.#keepFromDiscard(request, state, length));
         return isKept ? 'on_its_way' : 'ending';
       }),
     );
+  }
+
+  /**
+   * The record comes first, since a job that runs before its delivery is due is put back. When it breaks off in
+   * between, the job runs at its usual time, or when the request is repeated.
+   */
+  async #bringEachForward(requests: readonly RedeliveryRequest[]): Promise<readonly Brought[]> {
+    const { deliveryStore, deliveryQueue, clock } = this.parts;
+    const [first] = requests;
+    if (!first) return [];
+    const { endpointId, requestId, trigger } = first;
+    const now = clock();
+    const read = await deliveryStore.readEachWithLength(requests);
+    const all = requests.map((request, i) => toBring(request, read[i] as ReadDelivery, now));
+    const later = all.filter(({ standing }) => standing === 'later');
+    const running = await deliveryQueue.findRunning(endpointId, eventIdsOf(later));
+    const idle = later.filter(({ delivery: { eventId } }) => !running.has(eventId));
+    const fact = { kind: 'requested', requestId, trigger, requestedAt: now } as const;
+    const recorded = (await deliveryStore.appendToUnchanged(idle, fact)).flatMap(
+      (place) => idle[place] ?? [],
+    );
+    for (const { delivery } of recorded) this.#announce(delivery, trigger);
+    const due = all.filter(({ standing }) => standing === 'due');
+    const toSend = eventIdsOf([...recorded, ...due]);
+    const heads = await deliveryQueue.findHeads(endpointId, toSend);
+    await this.#bringEachForward([...heads].map((eventId) => ({ ...first, eventId })));
+    const promoted = await deliveryQueue.promote(endpointId, toSend);
+    // Another line was appended since.
+    const changed = idle.filter((each) => !recorded.includes(each));
+    const again = await this.#bringEachForward(changed.map(({ delivery }) => delivery));
+    return all.map((each) => {
+      const { standing, delivery, isKnown, state, length } = each;
+      const brought = { state, length, mayHaveFailed: promoted.haveFailed.has(delivery.eventId) };
+      if (standing === 'full') return { ...brought, outcome: 'full' };
+      if (standing === 'made') return { ...brought, mayHaveFailed: true, outcome: 'soon' };
+      if (standing === 'due') return { ...brought, outcome: isKnown ? 'soon' : 'on_its_way' };
+      if (running.has(delivery.eventId)) return { ...brought, outcome: 'ending' };
+      // A worker may have taken the job too early, and not know that it is due now: it is about to put it back.
+      const isTaken = promoted.running.has(delivery.eventId);
+      return again[changed.indexOf(each)] ?? { ...brought, outcome: isTaken ? 'ending' : 'soon' };
+    });
   }
 
   /**
@@ -334,6 +362,27 @@ export class Redelivery {
     const deliveryId = deliveryIdOf({ endpointId, eventId });
     this.parts.emit({ name: 'delivery.requested', deliveryId, accountId, endpointId, eventId, trigger });
   }
+}
+
+/** A delivery that is to be brought forward. */
+interface ToBring extends ReadDelivery {
+  readonly delivery: RedeliveryRequest;
+  /** `made`: at this request, and its next attempt is a later one. */
+  readonly standing: 'due' | 'later' | 'made' | 'full';
+  /** Whether its record has this request. */
+  readonly isKnown: boolean;
+}
+
+function toBring(delivery: RedeliveryRequest, { state, length }: ReadDelivery, now: number): ToBring {
+  const isKnown = state.requestIds.includes(delivery.requestId);
+  const known = { delivery, state, length, isKnown };
+  if (state.nextAttemptAt === undefined || state.nextAttemptAt <= now) return { ...known, standing: 'due' };
+  if (isKnown) return { ...known, standing: 'made' };
+  return { ...known, standing: length >= FULL_LOG_BYTES ? 'full' : 'later' };
+}
+
+function eventIdsOf(all: readonly ToBring[]): readonly EventId[] {
+  return all.map(({ delivery }) => delivery.eventId);
 }
 
 function keyOf({ eventId, endpointId, acceptedAt: createdAt }: RedeliveryRequest): DeliveryKey {

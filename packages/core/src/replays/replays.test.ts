@@ -3,7 +3,7 @@ import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import type { RecordForm } from '../domain/record-form';
 import type { ReplayOrder } from '../domain/replay';
-import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
@@ -162,8 +162,8 @@ describe('step', () => {
     const history = new WholeHistory(
       new Recent({ endpointStore, eventStore, deliveryStore, heldDeliveries }),
     );
-    const admissionStore = new AdmissionStore(redis.client);
-    const stores = { replayStore, endpointStore, eventStore, deliveryStore, admissionStore, history };
+    const besideLanes = new BesideLanes(redis.client);
+    const stores = { replayStore, endpointStore, eventStore, deliveryStore, besideLanes, history };
     const atomic = atomicAsOne(redis.client);
     const redelivery = new Redelivery(
       fake<RedeliveryParts>({ ...stores, atomic, deliveryQueue, clock, emit }),
@@ -263,9 +263,11 @@ describe('step', () => {
     expect(await read()).toMatchObject({ status: 'done', enqueued: 20 });
   });
 
-  it('gives what is sent in an order its place in it, before any of it has a job', async () => {
+  it('gives what gets a job beside a lane its place, before any of it has one', async () => {
     const { step, deliveryQueue, endpoint, eventIds } = await arrange({ rate: 4 }, 3, {
       ordering: 'strict',
+      status: 'disabled',
+      whileDisabled: 'discard',
     });
     const placesAtFirstJob: (readonly string[])[] = [];
     const { addRequested } = deliveryQueue;

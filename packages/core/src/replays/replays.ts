@@ -1,7 +1,7 @@
 import type { Recorded } from '../accounts/audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
-import { type Endpoint, type EndpointRef, laneToJoin } from '../domain/endpoint';
+import { type Endpoint, type EndpointRef, placeInOrder } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { RecordForm } from '../domain/record-form';
 import {
@@ -13,7 +13,7 @@ import {
   type ReplayProgress,
 } from '../domain/replay';
 import type { Emit } from '../domain/signal';
-import type { AdmissionStore, OrderPlace } from '../endpoints/admission/redis-admission-store';
+import type { BesideLanes, BesidePlace } from '../endpoints/admission/redis-beside-lanes';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import type { WholeHistory } from '../history/whole-history';
@@ -30,7 +30,7 @@ export interface ReplaysParts {
   readonly replayStore: ReplayStore;
   readonly replayQueue: ReplayQueue;
   readonly endpointStore: EndpointStore;
-  readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
   readonly history: WholeHistory;
   readonly redelivery: Redelivery;
   /** It runs scripts on the Redis of these stores. */
@@ -158,7 +158,7 @@ export class Replays {
   }
 
   async #send(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
-    const { replayStore, history, admissionStore, redelivery, atomic, clock } = this.parts;
+    const { replayStore, history, besideLanes, redelivery, atomic, clock } = this.parts;
     const startedAt = clock();
     const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
     const { choices, nextCursor } = await chooseEvents(history, replay, endpoint, LOOKED_AT, most);
@@ -173,7 +173,7 @@ export class Replays {
     const places = batch.flatMap((each, i) =>
       isPending || inLanes[i]?.isInLane ? [] : (placeOf(endpoint, each) ?? []),
     );
-    await atomic([admissionStore.joinOrder(replay.endpointId, places)]);
+    await atomic([besideLanes.join(replay.endpointId, places)]);
     const requests = positions.map((position, i) => ({ ...requestOf(replay, position), ...inLanes[i] }));
     const outcomes = isPending
       ? await redelivery.bringAllForward(requests)
@@ -255,10 +255,10 @@ function chosenOf(choices: readonly EventChoice[]): readonly EventChoice[] {
 }
 
 /** Where it waits for those before it. Absent: it waits for none, or this replay has requested it already. */
-function placeOf(endpoint: Endpoint, { position, group, isRequested }: EventChoice): OrderPlace | undefined {
+function placeOf(endpoint: Endpoint, { position, group, isRequested }: EventChoice): BesidePlace | undefined {
   const eventId = position.id as EventId;
-  const lane = isRequested ? undefined : laneToJoin(endpoint, { id: eventId, group });
-  return lane === undefined ? undefined : { eventId, acceptedAt: position.at, lane };
+  const place = isRequested ? undefined : placeInOrder(endpoint, group);
+  return place && { eventId, acceptedAt: position.at, ...place };
 }
 
 function requestOf({ id, accountId, endpointId }: Replay, { id: eventId, at }: Mark): RedeliveryRequest {

@@ -340,28 +340,15 @@ export class DeliveryScene {
   /** Gives a delivery of a strict order its turn, and has another one wait behind it. */
   async giveTurn(arranged: ArrangedDelivery) {
     const { admission, run, event } = arranged;
-    const { admissionStore, releaser } = admission;
+    const { besideLanes, releaser } = admission;
     const own = { eventId: run.eventId, acceptedAt: event.acceptedAt };
     const next = await this.holdNext(arranged);
-    await admissionStore.joinOrder(run.endpointId, [own, next.entry])(this.redis.client);
-    const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-    await admissionStore.admit(
-      run.endpointId,
-      { ...attempt, ...own, ordering: 'begin' },
-      NOW,
-    )(this.redis.client);
-    await admissionStore.admit(
-      run.endpointId,
-      { ...attempt, ...next.entry, ordering: 'look' },
-      NOW,
-    )(this.redis.client);
+    await besideLanes.join(run.endpointId, [own, next.entry])(this.redis.client);
+    await this.redis.client.set(keys.turn(run.endpointId), run.eventId);
     releaser.start();
     return {
       ...next,
-      isTurnKept: async () => {
-        const { next: first } = await admissionStore.stand(run.endpointId, undefined);
-        return first?.eventId === run.eventId && first.hasBegun;
-      },
+      isTurnKept: async () => (await this.redis.client.get(keys.turn(run.endpointId))) === run.eventId,
     };
   }
 

@@ -6,7 +6,9 @@ import { AttemptStore } from '../deliver/redis-attempt-store';
 import { oneShard } from '../domain/queues';
 import type { RecordForm } from '../domain/record-form';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import type { DisablePolicy } from '../endpoints/disable';
+import { FormerOrder } from '../endpoints/former-order/redis-former-order';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
@@ -56,16 +58,24 @@ export function buildAdmission({ redis, clock, signals = recordSignals(), form }
     maxUnknown: MAX_UNKNOWN,
     patienceMs: 0,
   });
+  const atomic = atomicAsOne(redis);
+  const besideLanes = new BesideLanes(redis);
   const parts = {
     endpointStore: new EndpointStore(redis, testSealer),
     eventStore: new EventStore(redis, testRetention),
     deliveryStore: new DeliveryStore(redis, testRetention),
     attemptStore: new AttemptStore(testRetention),
     admissionStore: new AdmissionStore(redis),
+    besideLanes,
+    formerOrder: form === 'former' ? new FormerOrder(redis, atomic) : undefined,
     ...buildVerification(redis, 'required'),
-    atomic: atomicAsOne(redis),
+    atomic,
     openBreakers: new OpenBreakers(redis),
-    deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix), form),
+    deliveryQueue: new DeliveryQueue(
+      connection.redis,
+      oneShard(connection.prefix),
+      form === 'former' ? besideLanes : undefined,
+    ),
     heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),
     oldestEvents: new OldestEvents(connection.redis, oneShard(connection.prefix)),
     concurrency,

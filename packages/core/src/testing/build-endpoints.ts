@@ -2,6 +2,7 @@ import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { AccountStore } from '../accounts/redis-account-store';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { Endpoints, type EndpointsParts } from '../endpoints/endpoints';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import type { OperationalEvents } from '../endpoints/operational-events';
@@ -35,6 +36,7 @@ export function buildEndpoints(redis: RedisClient, given: Given): Endpoints {
     eventTypeStore: new EventTypeStore(redis),
     ...buildVerification(redis),
     admissionStore: new AdmissionStore(redis),
+    besideLanes: new BesideLanes(redis),
     healthStore: new HealthStore(redis, 60_000),
     transformationStore: new TransformationStore(redis),
     eventStore: new EventStore(redis, testRetention),

@@ -7,5 +7,8 @@ import { fake } from './fake';
 export const noOrder = {
   endpointStore: fake<EndpointStore>({ findAll: async () => [] }),
   heldDeliveries: fake<HeldDeliveries>({ isHeld: async () => false }),
-  deliveryQueue: fake<DeliveryQueue>({ promote: async () => {}, requestOf: async () => 'no_job' }),
+  deliveryQueue: fake<DeliveryQueue>({
+    promote: async () => ({ running: new Set(), haveFailed: new Set() }),
+    requestOf: async () => 'no_job',
+  }),
 };

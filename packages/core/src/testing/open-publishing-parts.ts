@@ -5,7 +5,7 @@ import { EventTypes } from '../accounts/event-types/event-types';
 import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { UsageStore } from '../accounts/redis-usage-store';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { Subscriptions } from '../endpoints/subscriptions';
 import { DeliveryStore } from '../events/redis-delivery-store';
@@ -52,7 +52,7 @@ export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
     idempotencyStore: new IdempotencyStore(redis),
     eventStore: new EventStore(redis, testRetention),
     deliveryStore: new DeliveryStore(redis, testRetention),
-    admissionStore: new AdmissionStore(redis),
+    besideLanes: new BesideLanes(redis),
     scheduledEventStore: new ScheduledEventStore(redis, testRetention),
     eventQueue: new EventQueue(redis, shards),
     deliveryQueue: new DeliveryQueue(redis, shards),

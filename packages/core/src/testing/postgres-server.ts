@@ -76,7 +76,10 @@ export class PostgresServer {
       cwd: this.folder,
       stdio: 'ignore',
     });
-    while (!(await this.#answers())) await wait(LOOK_EVERY_MS);
+    while (!(await this.#answers())) {
+      if (!isRunning(this.#child)) throw new Error(`PostgreSQL does not start on port ${this.port}.`);
+      await wait(LOOK_EVERY_MS);
+    }
   }
 
   /** Ends it as a power cut would. */

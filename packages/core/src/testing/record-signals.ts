@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { Signal, SignalListener, SignalNamed } from '../domain/signal';
+import { inTime } from './in-time';
 
 export interface SignalRecord {
   readonly listen: SignalListener;
@@ -21,7 +22,9 @@ export function recordSignals(): SignalRecord {
   }
 
   async function untilThere(count: number, name: Signal['name']): Promise<void> {
-    while (named(name).length < count) await once(announced, name);
+    const seen = () =>
+      `${named(name).length} of ${count} ${name}, among ${signals.map((signal) => signal.name).join()}`;
+    while (named(name).length < count) await inTime(once(announced, name), seen);
   }
 
   return {

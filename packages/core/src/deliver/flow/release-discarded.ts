@@ -16,7 +16,8 @@ interface ReleasedSome {
   readonly wakeUpAgainAt: number;
 }
 
-// Nothing is sent for them: each ends as cancelled when it runs.
+// Nothing is sent for them: each ends as cancelled when it runs. If workers are at so many, the others of lines that wake-ups leave alone
+// look for themselves: within ten seconds, or once they have waited for others of a request.
 const RELEASED_AT_ONCE = 500;
 const AGAIN_MS = 100;
 

@@ -1,5 +1,6 @@
 import type { EndpointAddress } from '../../domain/endpoint';
 import type { AdmissionStore } from '../../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../../endpoints/admission/redis-beside-lanes';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../../endpoints/verification/verify';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
@@ -47,7 +48,7 @@ function arrange({
       wakeUpDueAt: async () => undefined,
       async release({ endpointId }, { most }) {
         wakeUps.push({ endpointId, permits: most, at: Date.now() - NOW });
-        return { left: await release(), released: 0, missing: [] };
+        return { left: await release(), released: 0, missing: [], hasMoreLines: false };
       },
     }),
     endpointStore: fake<EndpointStore>({ find: async (accountId, id) => buildEndpoint({ accountId, id }) }),
@@ -55,15 +56,10 @@ function arrange({
       stand: async () => ({
         breaker: { failures: 0, openUntil },
         rate: { free: Number.POSITIVE_INFINITY, nextInMs: 0 },
-        next: undefined,
-        isEndAwaited: false,
-        ready: [],
       }),
       endRateWait: unexpected,
-      awaitEnd: unexpected,
-      leaveOrder: () => unexpected,
-      lookAtLanes: unexpected,
     }),
+    besideLanes: fake<BesideLanes>({ leave: () => unexpected, look: unexpected }),
     verificationPolicy: fake<VerificationPolicy>({ isWaiting: async () => false }),
     oldestEvents: fake<OldestEvents>({ hasOlder: unexpected }),
     eventStore: fake<EventStore>({ isReceiver: unexpected }),

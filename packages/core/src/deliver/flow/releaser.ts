@@ -5,7 +5,9 @@ import { readSummary } from '../../domain/delivery-log';
 import type { Endpoint, EndpointAddress, EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
-import type { AdmissionStore, OrderedDelivery } from '../../endpoints/admission/redis-admission-store';
+import type { AdmissionStore } from '../../endpoints/admission/redis-admission-store';
+import type { BesideLanes } from '../../endpoints/admission/redis-beside-lanes';
+import type { FormerOrder } from '../../endpoints/former-order/redis-former-order';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../../endpoints/verification/verify';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
@@ -31,6 +33,9 @@ export interface ReleaserParts {
   readonly heldDeliveries: HeldDeliveries;
   readonly oldestEvents: OldestEvents;
   readonly admissionStore: AdmissionStore;
+  readonly besideLanes: BesideLanes;
+  /** Only with `RECORD_FORM=former`. */
+  readonly formerOrder?: FormerOrder | undefined;
   readonly verificationPolicy: VerificationPolicy;
   readonly concurrency: Concurrency;
   /** It runs scripts on the Redis of these stores. */
@@ -213,13 +218,11 @@ export interface WokenUp extends Pick<Released, 'left'> {
 interface Allowance {
   readonly most: number;
   readonly only?: readonly EventId[];
-  /** In an order of jobs: deliveries that others wait for, and that may have lost theirs. */
+  /** Deliveries that lanes wait for, and that may have lost their jobs. */
   readonly waitedFor?: readonly EventId[];
   /** Whether lines go on whatever they wait for. */
   readonly wakesLines?: boolean;
   readonly againInMs: number;
-  /** In strict order: the end of the first one does not wake the endpoint up yet, unless that had waited. */
-  readonly isEndUnseen?: boolean;
 }
 
 /**
@@ -230,12 +233,9 @@ export const SAFETY_WAKE_UP_MS = 10_000;
 // Only this process is full: another one may have room, and its sweep finds the deliveries that this one has
 // held.
 const FULL_WAKE_UP_MS = 1_000;
-// Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
-const OLDER_EVENT_WAKE_UP_MS = 100;
 // Hundreds of restored ones may come one after the other.
 const LOOK_AGAIN_MS = 10;
-// Released deliveries may not have begun yet.
-const LOOKED_AT_BESIDE = 200;
+const JOINING_AT_ONCE = 200;
 // Nothing is sent to a deleted endpoint: each released delivery ends as cancelled.
 const DELETED_AT_ONCE = 500;
 const DELETED_WAKE_UP_MS = 100;
@@ -263,20 +263,17 @@ export async function wakeUpEndpoint(
   const discarded = await releaseDiscarded(parts, endpoint, wakeUpWasDueAt);
   if (discarded) return discarded;
   const allowance = await allowanceOf(parts, endpoint, permits);
-  const { most, only, waitedFor = [], wakesLines, againInMs, isEndUnseen } = allowance;
+  const { most, only, waitedFor = [], wakesLines, againInMs } = allowance;
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
   const request = { most, only, wakesLines, wakeUpWasDueAt, wakeUpAgainAt, now };
-  const { released, left, missing } = await heldDeliveries.release(address, request);
+  const { released, left, missing, hasMoreLines } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
   const isRestored = await Promise.all(
     [...missing, ...waitedFor].map((eventId) => restoreDelivery(parts, address, eventId)),
   );
-  // The first one may have ended in between.
-  const mustLookAgain = isEndUnseen === true && released === 0 && left > 0;
-  if (mustLookAgain) await admissionStore.awaitEnd(endpointId);
-  const isSoon = mustLookAgain || isRestored.includes(true);
+  const isSoon = hasMoreLines || released >= JOINING_AT_ONCE || isRestored.includes(true);
   return { left, wakeUpAgainAt: isSoon ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
 }
 
@@ -290,13 +287,7 @@ async function allowanceOf(
   if (await parts.verificationPolicy.isWaiting(endpoint)) {
     return { most: 0, againInMs: UNVERIFIED_WAKE_UP_MS };
   }
-  const hasLines = parts.deliveryQueue.hasLanes && endpoint.ordering === 'group';
-  const mostReady = endpoint.ordering === 'group' && !hasLines ? permits + LOOKED_AT_BESIDE : 0;
-  const { breaker, rate, next, isEndAwaited, ready } = await parts.admissionStore.stand(
-    endpoint.id,
-    endpoint.rateLimit,
-    mostReady,
-  );
+  const { breaker, rate } = await parts.admissionStore.stand(endpoint.id, endpoint.rateLimit);
   const now = parts.clock();
   const phase = phaseOf(breaker, now);
   if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
@@ -305,27 +296,11 @@ async function allowanceOf(
   const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
   if (endpoint.ordering === 'none') return { most, againInMs };
   if (most < 1) return { most: 0, againInMs };
-  if (hasLines) return { most, waitedFor: await parts.admissionStore.lookAtLanes(endpoint.id), againInMs };
-  if (endpoint.ordering === 'group') {
-    const only = [...(await parts.admissionStore.lookAtLanes(endpoint.id)), ...ready];
-    // No state is known of any, so those that are held longest are checked again.
-    return only.length === 0 ? { most, againInMs } : { most, only, againInMs };
-  }
-  // The order is empty: deliveries held before it existed join it when they are checked again.
-  if (!next) return { most: 1, againInMs };
-  return await allowanceInOrder(parts, endpoint, next, { againInMs, isEndUnseen: !isEndAwaited });
-}
-
-async function allowanceInOrder(
-  { oldestEvents }: ReleaserParts,
-  { accountId }: Endpoint,
-  { eventId, acceptedAt, hasBegun }: OrderedDelivery,
-  goesFirst: Pick<Allowance, 'againInMs' | 'isEndUnseen'>,
-): Promise<Allowance> {
-  const isOvertaking = !hasBegun && (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt }));
-  return isOvertaking
-    ? { most: 0, againInMs: OLDER_EVENT_WAKE_UP_MS }
-    : { most: 1, only: [eventId], ...goesFirst };
+  const { besideLanes, formerOrder, oldestEvents } = parts;
+  if (formerOrder) return { againInMs, ...(await formerOrder.allow(endpoint, most, oldestEvents)) };
+  const waitedFor = await besideLanes.look(endpoint.id);
+  // What is held with jobs of its own only becomes entries of the lane.
+  return { most: endpoint.ordering === 'strict' ? JOINING_AT_ONCE : most, waitedFor, againInMs };
 }
 
 /**
@@ -339,11 +314,11 @@ async function restoreDelivery(
   { accountId, endpointId }: EndpointAddress,
   eventId: EventId,
 ): Promise<boolean> {
-  const { deliveryQueue, admissionStore, atomic } = parts;
+  const { deliveryQueue, besideLanes, atomic } = parts;
   const delivery = { accountId, endpointId, eventId };
   if ((await deliveryQueue.requestOf(delivery)) !== 'no_job') return false;
   if (await isUnfinished(parts, delivery)) await deliveryQueue.addAll([delivery]);
-  else await atomic([admissionStore.leaveOrder(endpointId, eventId)]);
+  else await atomic([besideLanes.leave(endpointId, eventId)]);
   return true;
 }
 

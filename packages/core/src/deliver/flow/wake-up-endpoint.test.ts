@@ -57,7 +57,7 @@ async function arrange({
     const jobId = eventJobId(endpoint.accountId, uniqueEventId());
     await queue.add('brief.created', {}, { jobId, timestamp: NOW - 1 });
   }
-  const { endpointStore, heldDeliveries, deliveryQueue, admissionStore } = admission;
+  const { endpointStore, heldDeliveries, deliveryQueue, besideLanes } = admission;
   const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
   await endpointStore.create(endpoint);
   const deliveries = Array.from({ length: held }, (_, i) => ({
@@ -69,7 +69,7 @@ async function arrange({
   await deliveryQueue.addAll(deliveries.map(({ eventId }) => partsOf(eventId)));
   for (const each of deliveries.toReversed()) await heldDeliveries.enter(address, each, NOW, 'busy');
   if (endpoint.ordering === 'strict' && held > 0)
-    await admissionStore.joinOrder(endpoint.id, deliveries)(redis.client);
+    await besideLanes.join(endpoint.id, deliveries)(redis.client);
   if (openUntil !== undefined) {
     await redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);
   }
@@ -253,25 +253,63 @@ describe('with jobs that are put off', () => {
     expect(await redis.client.exists(keys.rateWaiting(endpoint.id))).toBe(0);
   });
 
-  describe('at an endpoint with strict ordering', () => {
+  describe.each(['strict', 'group'] as const)('at an endpoint with the order %s', (ordering) => {
+    const line = ordering === 'group' ? 'a' : undefined;
+    async function arrangeOrder(held: number) {
+      const arranged = await arrangePutOff({ endpoint: buildEndpoint({ ordering }), held });
+      const { besideLanes, endpoint, eventIds } = arranged;
+      const join = async (eventId: EventId, acceptedAt: number) =>
+        await besideLanes.join(endpoint.id, [{ eventId, acceptedAt, line }])(redis.client);
+      for (const [i, eventId] of eventIds.entries()) await join(eventId, NOW + i);
+      return { ...arranged, join };
+    }
+
+    it('releases all that have jobs beside its lanes, so that they join these', async () => {
+      const { wakeUp, stillHeld } = await arrangeOrder(3);
+      await wakeUp(8);
+      expect(await stillHeld()).toEqual([]);
+    });
+
+    it('gives the first one a job again that has lost it, or a lane would wait for ever', async () => {
+      const { wakeUp, join, deliveryQueue, partsOf } = await arrangeOrder(1);
+      const lost = uniqueEventId();
+      await join(lost, NOW - 1);
+      expect(await wakeUp(1)).toMatchObject({ wakeUpAgainAt: NOW + 10 });
+      expect(await deliveryQueue.requestOf(partsOf(lost))).not.toBe('no_job');
+    });
+
+    it('takes one that has ended out of the order, and wakes up again at once: there may be many like it', async () => {
+      const { wakeUp, join, deliveryStore, besideLanes, endpoint, partsOf, eventIds } = await arrangeOrder(1);
+      const ended = uniqueEventId();
+      await deliveryStore.append(partsOf(ended), { kind: 'cancelled', reason: 'event_expired' });
+      await join(ended, NOW - 1);
+      expect(await wakeUp(1)).toMatchObject({ wakeUpAgainAt: NOW + 10 });
+      expect(await besideLanes.first(endpoint.id, line)).toMatchObject({ eventId: eventIds[0] });
+    });
+  });
+
+  // With `RECORD_FORM=former`.
+  describe('at an endpoint with strict ordering of jobs', () => {
     const endpoint = () => buildEndpoint({ ordering: 'strict' });
+    const form = 'former';
 
     it('releases one, whatever permits there are, and no other until that has ended', async () => {
       const {
         wakeUp,
         eventIds,
         stillHeld,
-        admissionStore,
+        besideLanes,
         endpoint: at,
       } = await arrangePutOff({
         endpoint: endpoint(),
+        form,
         held: 3,
       });
       const [first = uniqueEventId()] = eventIds;
       await wakeUp(8);
       await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(1));
-      await admissionStore.leaveOrder(at.id, first)(redis.client);
+      await besideLanes.leave(at.id, first)(redis.client);
       await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(2));
     });
@@ -279,6 +317,7 @@ describe('with jobs that are put off', () => {
     it('lets nobody overtake an event that is not fanned out yet, and wakes up again soon', async () => {
       const { wakeUp, eventIds, stillHeld, wakeUpDueAt } = await arrangePutOff({
         endpoint: endpoint(),
+        form,
         held: 2,
         hasOlderEvents: true,
       });
@@ -295,6 +334,7 @@ describe('with jobs that are put off', () => {
         endpoint: at,
       } = await arrangePutOff({
         endpoint: endpoint(),
+        form,
         held: 2,
         hasOlderEvents: true,
       });
@@ -307,16 +347,16 @@ describe('with jobs that are put off', () => {
     it('asks the end of one that goes first and is not held to wake it up, and looks once more whether that has ended', async () => {
       const {
         wakeUp,
-        admissionStore,
+        besideLanes,
         endpoint: at,
         deliveryQueue,
         partsOf,
         stillHeld,
         eventIds,
-      } = await arrangePutOff({ endpoint: endpoint(), held: 2 });
+      } = await arrangePutOff({ endpoint: endpoint(), form, held: 2 });
       const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await deliveryQueue.addAll([partsOf(first.eventId)]);
-      await admissionStore.joinOrder(at.id, [first])(redis.client);
+      await besideLanes.join(at.id, [first])(redis.client);
       expect(await wakeUp(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 10 });
       expect(await wakeUp(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 10_000 });
       expect(await stillHeld()).toEqual(eventIds);
@@ -325,16 +365,17 @@ describe('with jobs that are put off', () => {
     it('gives the one whose turn it is a job again when it has lost it, or all others would wait for ever', async () => {
       const {
         wakeUp,
-        admissionStore,
+        besideLanes,
         endpoint: at,
         deliveryQueue,
         partsOf,
       } = await arrangePutOff({
         endpoint: endpoint(),
+        form,
         held: 1,
       });
       const lost = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
-      await admissionStore.joinOrder(at.id, [lost])(redis.client);
+      await besideLanes.join(at.id, [lost])(redis.client);
       await wakeUp(1);
       expect(await deliveryQueue.requestOf(partsOf(lost.eventId))).not.toBe('no_job');
     });
@@ -342,18 +383,18 @@ describe('with jobs that are put off', () => {
     it('takes one that has ended out of the order, and wakes up again at once: there may be many like it', async () => {
       const {
         wakeUp,
-        admissionStore,
+        besideLanes,
         deliveryStore,
         endpoint: at,
         partsOf,
         eventIds,
         stillHeld,
-      } = await arrangePutOff({ endpoint: endpoint(), held: 1 });
+      } = await arrangePutOff({ endpoint: endpoint(), form, held: 1 });
       const ended = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await deliveryStore.append(partsOf(ended.eventId), { kind: 'cancelled', reason: 'event_expired' });
-      await admissionStore.joinOrder(at.id, [ended])(redis.client);
+      await besideLanes.join(at.id, [ended])(redis.client);
       expect(await wakeUp(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10 });
-      expect((await admissionStore.stand(at.id, undefined)).next).toMatchObject({ eventId: eventIds[0] });
+      expect(await besideLanes.first(at.id)).toMatchObject({ eventId: eventIds[0] });
       await wakeUp(1);
       expect(await stillHeld()).toEqual([]);
     });
@@ -363,43 +404,35 @@ describe('with jobs that are put off', () => {
     it('releases what was held before there was an order, one at a time', async () => {
       const {
         wakeUp,
-        admissionStore,
+        besideLanes,
         endpoint: at,
         stillHeld,
         eventIds,
       } = await arrangePutOff({
         endpoint: endpoint(),
+        form,
         held: 3,
       });
-      await admissionStore.clearOrder(at.id);
+      await besideLanes.clear(at.id);
       await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(1));
     });
   });
 
-  describe('at an endpoint with the order within groups', () => {
-    const LANE = ':a';
-    // By default these deliveries keep their jobs.
-    async function arrangeGroup(held: number, form: RecordForm = 'former') {
+  describe('at an endpoint with the order of jobs within groups', () => {
+    const LINE = 'a';
+    async function arrangeGroup(held: number) {
       const endpoint = buildEndpoint({ ordering: 'group' });
-      const arranged = await arrangePutOff({ endpoint, held, form });
-      const { admissionStore, eventIds } = arranged;
-      const places = eventIds.map((eventId, i) => ({ eventId, acceptedAt: NOW + i, lane: LANE }));
-      await admissionStore.joinOrder(endpoint.id, places)(redis.client);
+      const arranged = await arrangePutOff({ endpoint, held, form: 'former' });
+      const { besideLanes, eventIds } = arranged;
+      const places = eventIds.map((eventId, i) => ({ eventId, acceptedAt: NOW + i, line: LINE }));
+      await besideLanes.join(endpoint.id, places)(redis.client);
       return {
         ...arranged,
         join: async (eventId: EventId) =>
-          await admissionStore.joinOrder(endpoint.id, [{ eventId, acceptedAt: NOW - 1, lane: LANE }])(
-            redis.client,
-          ),
+          await besideLanes.join(endpoint.id, [{ eventId, acceptedAt: NOW - 1, line: LINE }])(redis.client),
       };
     }
-
-    it('releases all that have jobs from before their group had a line, so that they join it', async () => {
-      const { wakeUp, stillHeld } = await arrangeGroup(3, 'current');
-      await wakeUp(8);
-      expect(await stillHeld()).toEqual([]);
-    });
 
     it('releases the first of a group, although nobody has said that it may go', async () => {
       const { wakeUp, stillHeld, eventIds } = await arrangeGroup(3);
@@ -412,7 +445,7 @@ describe('with jobs that are put off', () => {
       const { wakeUp, join, endpoint, deliveryQueue, partsOf } = await arrangeGroup(1);
       const lost = uniqueEventId();
       await join(lost);
-      await redis.client.set(keys.turn(endpoint.id) + LANE, lost);
+      await redis.client.set(`${keys.turn(endpoint.id)}:${LINE}`, lost);
       await wakeUp(1);
       expect(await deliveryQueue.requestOf(partsOf(lost))).not.toBe('no_job');
     });

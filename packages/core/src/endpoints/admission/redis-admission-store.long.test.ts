@@ -21,13 +21,10 @@ afterAll(() => redis.close());
 
 function requestOf(change: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {
-    eventId: uniqueEventId(),
-    acceptedAt: NOW,
     rateLimit: undefined,
     attemptKey: uniqueEventId(),
     leaseMs: LEASE_MS,
     hasWaited: true,
-    ordering: 'any',
     ...change,
   };
 }
@@ -99,8 +96,7 @@ describe('the rate limit', () => {
   it('counts a run that repeats another one’s attempt beside it', async () => {
     const id = uniqueEndpointId();
     const eventId = uniqueEventId();
-    for (const attemptKey of [`${eventId} 1`, `${eventId} 2`])
-      await admit(id, { ...limited, eventId, attemptKey });
+    for (const attemptKey of [`${eventId} 1`, `${eventId} 2`]) await admit(id, { ...limited, attemptKey });
     expect((await rateOf(id)).free).toBe(LIMIT - 2);
   });
 
@@ -231,12 +227,10 @@ describe('the breaker', () => {
     expect(await admit(id, {}, openUntil)).toEqual({ kind: 'admitted', isProbe: true });
   });
 
-  it('takes nothing of the rate limit and no turn while it is open', async () => {
+  it('takes nothing of the rate limit while it is open', async () => {
     const id = await opened();
-    expect((await admit(id, { rateLimit: 1, ordering: 'begin' }, NOW)).kind).toBe('breaker_open');
-    const { rate, next } = await store.stand(id, 1);
-    expect(rate.free).toBe(1);
-    expect(next).toMatchObject({ hasBegun: false });
+    expect((await admit(id, { rateLimit: 1 }, NOW)).kind).toBe('breaker_open');
+    expect((await store.stand(id, 1)).rate.free).toBe(1);
   });
 
   it('keeps its probe when the rate limit allows none', async () => {
@@ -258,121 +252,14 @@ describe('the breaker', () => {
   });
 });
 
-describe('the order', () => {
-  const first = { eventId: uniqueEventId(), acceptedAt: NOW };
-  const second = { eventId: uniqueEventId(), acceptedAt: NOW + 1 };
-
-  it('has nobody next where there is nobody', async () => {
-    expect((await store.stand(uniqueEndpointId(), undefined)).next).toBeUndefined();
-  });
-
-  it('has the one that was accepted first next, and of one millisecond the one whose id was made first', async () => {
-    const id = uniqueEndpointId();
-    const twin = { eventId: uniqueEventId(), acceptedAt: NOW };
-    await store.joinOrder(id, [second, twin, first])(redis.client);
-    expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: false });
-    expect((await admit(id, { ...twin, ordering: 'look' })).kind).toBe('ordering');
-    const older = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
-    await store.joinOrder(id, [older])(redis.client);
-    expect((await store.stand(id, undefined)).next).toEqual({ ...older, hasBegun: false });
-  });
-
-  it('tells the first one that it is, and lets it begin when it is asked to', async () => {
-    const id = uniqueEndpointId();
-    await store.joinOrder(id, [first, second])(redis.client);
-    expect(await admit(id, { ...first, ordering: 'look' })).toEqual({ kind: 'first' });
-    expect((await store.stand(id, undefined)).next).toMatchObject({ hasBegun: false });
-    expect(await admit(id, { ...first, ordering: 'begin' })).toEqual(ADMITTED);
-    expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: true });
-  });
-
-  it('lets one begin, however many ask', async () => {
-    const id = uniqueEndpointId();
-    await store.joinOrder(id, [first, second])(redis.client);
-    const answers = await Promise.all(
-      [second, first, second].map((each) => admit(id, { ...each, ordering: 'begin' })),
-    );
-    expect(answers.map(({ kind }) => kind)).toEqual(['ordering', 'admitted', 'ordering']);
-  });
-
-  it('lets none begin that somebody who was accepted earlier has come before meanwhile', async () => {
-    const id = uniqueEndpointId();
-    expect((await admit(id, { ...second, ordering: 'look' })).kind).toBe('first');
-    await store.joinOrder(id, [first])(redis.client);
-    expect((await admit(id, { ...second, ordering: 'begin' })).kind).toBe('ordering');
-  });
-
-  it('stays the turn of one that has begun until it has left, also when an earlier one comes', async () => {
-    const id = uniqueEndpointId();
-    await admit(id, { ...second, ordering: 'begin' });
-    expect((await admit(id, { ...first, ordering: 'begin' })).kind).toBe('ordering');
-    expect(await admit(id, { ...second, ordering: 'look' })).toEqual(ADMITTED);
-    await store.leaveOrder(id, second.eventId)(redis.client);
-    expect(await admit(id, { ...first, ordering: 'look' })).toEqual({ kind: 'first' });
-  });
-
-  it('passes the turn once: a delivery that left before takes it from no other', async () => {
-    const id = uniqueEndpointId();
-    await admit(id, { ...first, ordering: 'begin' });
-    await store.leaveOrder(id, first.eventId)(redis.client);
-    await admit(id, { ...second, ordering: 'begin' });
-    await store.leaveOrder(id, first.eventId)(redis.client);
-    expect((await store.stand(id, undefined)).next).toEqual({ ...second, hasBegun: true });
-  });
-
-  it('holds no turn of one that is not in it any more', async () => {
-    const id = uniqueEndpointId();
-    await admit(id, { ...first, ordering: 'begin' });
-    await redis.client.zrem(keys.order(id), first.eventId);
-    expect(await admit(id, { ...second, ordering: 'begin' })).toEqual(ADMITTED);
-  });
-
-  it('keeps the place of one that joins again', async () => {
-    const id = uniqueEndpointId();
-    await store.joinOrder(id, [first, second])(redis.client);
-    await store.joinOrder(id, [{ ...first, acceptedAt: NOW + 9 }])(redis.client);
-    expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: false });
-  });
-
-  it('puts a new one behind all others, also when it was accepted at an earlier time', async () => {
-    const id = uniqueEndpointId();
-    const places = [0, -3_600_000, -3_599_999, 0, 1, 3_600_000, 5].map((ms) => {
-      return { eventId: uniqueEventId(), acceptedAt: NOW + ms, isNew: true };
-    });
-    for (const place of places) await store.joinOrder(id, [place])(redis.client);
-    // An accept that was repeated: each keeps its place.
-    await store.joinOrder(id, places.slice(0, 2))(redis.client);
-    expect(await redis.client.zrange(keys.order(id), '0', '-1')).toEqual(
-      places.map(({ eventId }) => eventId),
-    );
-  });
-
-  it('takes nothing of the rate limit for one whose turn it is not, and no turn without one', async () => {
-    const id = uniqueEndpointId();
-    await store.joinOrder(id, [first, second])(redis.client);
-    await admit(id, { ...second, ordering: 'begin', rateLimit: 1 });
-    expect((await store.stand(id, 1)).rate.free).toBe(1);
-    await redis.client.zadd(keys.recentAttempts(id), (await redisNow()) + LEASE_MS, 'another one');
-    expect((await admit(id, { ...first, ordering: 'begin', rateLimit: 1 })).kind).toBe('rate_limited');
-    expect((await store.stand(id, 1)).next).toMatchObject({ hasBegun: false });
-  });
-
-  it('is nobody’s when it is cleared', async () => {
-    const id = uniqueEndpointId();
-    await admit(id, { ...first, ordering: 'begin' });
-    await store.clearOrder(id);
-    expect((await store.stand(id, undefined)).next).toBeUndefined();
-  });
-});
-
 it('forgets all of an endpoint that is deleted, and nothing of others', async () => {
   const [id, other] = [uniqueEndpointId(), uniqueEndpointId()];
   for (const each of [id, other]) {
     await redis.client.set(keys.breaker(each), '1 0');
-    await admit(each, { rateLimit: 1, ordering: 'begin' });
+    await admit(each, { rateLimit: 1 });
     await admit(each, { rateLimit: 1 });
   }
   await store.remove(id);
   expect(await redis.client.keys(`*${id}*`)).toEqual([]);
-  expect(await redis.client.keys(`*${other}*`)).toHaveLength(5);
+  expect(await redis.client.keys(`*${other}*`)).toHaveLength(3);
 });

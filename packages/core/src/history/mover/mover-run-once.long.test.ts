@@ -161,16 +161,6 @@ describe('what has ended', () => {
     expect(await scene.keysLeft()).toEqual([]);
   });
 
-  it('also removes its place in a strict order', async () => {
-    const { event, endpointIds } = await scene.arrange();
-    const endpointId = only(endpointIds);
-    const place = { eventId: event.id, acceptedAt: event.acceptedAt };
-    await scene.admissionStore.joinOrder(endpointId, [place])(scene.redis.client);
-    await scene.redis.client.set(keys.turn(endpointId), event.id);
-    await scene.moveAfter();
-    expect(await scene.keysLeft()).toEqual([]);
-  });
-
   it('is not counted for its account any more', async () => {
     const { event } = await scene.arrange([[DELIVERED], [EXHAUSTED]]);
     const size = await scene.redis.client.strlen(keys.event(event.accountId, event.id));

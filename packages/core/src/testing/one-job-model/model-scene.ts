@@ -400,7 +400,8 @@ export class ModelScene {
   }
 
   async promote(delivery: ModelDelivery): Promise<void> {
-    await this.lane.admission.deliveryQueue.promote(this.partsOf(delivery));
+    const { endpointId, eventId } = this.partsOf(delivery);
+    await this.lane.admission.deliveryQueue.promote(endpointId, [eventId]);
   }
 
   async #onRequest(sender: ModelRun): Promise<void> {

@@ -1,0 +1,91 @@
+---@include ../former-order/redis-former-order.lua
+---@include ../../platform/redis-time.lua
+---@include ../../queue/bullmq-lanes.lua
+---@const ORDER_KEPT_MS ./limits
+
+-- Deliveries of an order that have jobs of their own, and are in no lane: see `BesideLanes`. A lane waits for those that are before its
+-- head. `order` has their places by the time of acceptance: of the whole endpoint or, with the name of a line behind it, of a group.
+-- `lanes` tells of which group each is.
+
+local LANES_LOOK_EVERY_MS = 10000
+local LANES_AT_ONCE = 500
+-- Nobody looks any more.
+local LANES_LOOK_KEPT_MS = 60000
+
+--- Those that have a place keep it.
+---@with endpoint EndpointId
+---@key order = order(endpoint)
+---@key lanes = lanes(endpoint)
+---@param events EventId[]
+---@param accepted_at digits[]    of each
+---@param lane_of_each text[]     empty: that of the whole endpoint
+---@param are_new boolean[]       accepted just now
+function join_order(order, lanes, events, accepted_at, lane_of_each, are_new)
+  for i, event in ipairs(events) do
+    local lane, place = lane_of_each[i], accepted_at[i]
+    local lane_order = order .. lane
+    if are_new[i] then place = place_of_new(lane_order, event, place) end
+    redis.call('ZADD', lane_order, 'NX', place, event)
+    if lane ~= '' then
+      redis.call('PEXPIRE', lane_order, ORDER_KEPT_MS)
+      redis.call('HSET', lanes, event, lane)
+      redis.call('PEXPIRE', lanes, ORDER_KEPT_MS)
+    end
+  end
+end
+
+--- A delivery makes room. Gives whether it had a place: others may wait for it.
+---@with endpoint EndpointId
+---@key order = order(endpoint)
+---@key lanes = lanes(endpoint)
+---@key turn = turn(endpoint)
+---@key ready = ready(endpoint)
+---@key coalescing = coalescing(endpoint)
+---@param event EventId
+---@return boolean
+function leave_order(order, lanes, turn, ready, coalescing, event)
+  local group = redis.call('HGET', lanes, event)
+  local lane = group or ''
+  if group then redis.call('HDEL', lanes, event) end
+  local had_place = redis.call('ZREM', order .. lane, event) == 1
+  leave_turn(order, turn, ready, coalescing, lane, event)
+  return had_place
+end
+
+--- Whether another delivery goes before this one.
+---@with endpoint EndpointId
+---@key order = order(endpoint)
+---@key lanes = lanes(endpoint)
+---@param event EventId
+---@return boolean
+function is_behind(order, lanes, event)
+  local first = redis.call('ZRANGE', order .. (redis.call('HGET', lanes, event) or ''), 0, 0)[1]
+  return first ~= nil and first ~= event
+end
+
+--- Those that lanes may wait for: the first one of the whole endpoint, and those of the groups, some at a time and seldom.
+---@with endpoint EndpointId
+---@key order = order(endpoint)
+---@key lanes = lanes(endpoint)
+---@key look = lanesLook(endpoint)
+---@return EventId[]
+function look_beside_lanes(order, lanes, look)
+  local found, seen = redis.call('ZRANGE', order, 0, 0), {}
+  if redis.call('EXISTS', lanes) == 0 then return found end
+  local now = time_now()
+  local last = redis.call('HMGET', look, 'at', 'cursor')
+  if now - tonumber(last[1] or 0) < LANES_LOOK_EVERY_MS then return found end
+  local page = redis.call('HSCAN', lanes, last[2] or '0', 'COUNT', LANES_AT_ONCE)
+  redis.call('HSET', look, 'at', string.format('%d', now), 'cursor', page[1])
+  redis.call('PEXPIRE', look, LANES_LOOK_KEPT_MS)
+  for i = 2, #page[2], 2 do
+    local event, lane = page[2][i - 1], page[2][i]
+    if not redis.call('ZSCORE', order .. lane, event) then
+      redis.call('HDEL', lanes, event)
+    elseif not seen[lane] then
+      seen[lane] = true
+      table.insert(found, redis.call('ZRANGE', order .. lane, 0, 0)[1])
+    end
+  end
+  return found
+end
