@@ -4,6 +4,7 @@
  * `npm start -- --demo` also runs a demonstration: a receiver, one event of each type, a retry; then everything stops.
  * With `--keep` it keeps running, with a week of a platform for shops to be seen in the portal.
  * `--history` also runs PostgreSQL, to which finished deliveries move.
+ * `--workers 3` runs as many workers.
  * `--watch` compiles changed files, and restarts the worker and the API with them: that is `npm run dev`.
  * `--skip-setup` installs and compiles nothing.
  *
@@ -32,15 +33,17 @@ const OPTIONS = /** @type {const} */ ({
   demo: { type: 'boolean' },
   keep: { type: 'boolean' },
   history: { type: 'boolean' },
+  workers: { type: 'string', default: '1' },
   watch: { type: 'boolean' },
   help: { type: 'boolean' },
   'skip-setup': { type: 'boolean' },
 });
-const USAGE = `Usage: npm start [-- --demo [--keep]] [--history] [--watch] [--skip-setup]
+const USAGE = `Usage: npm start [-- --demo [--keep]] [--history] [--workers 3] [--watch] [--skip-setup]
 
   --demo        also runs a demonstration: a receiver, one event of each type, a retry; then everything stops
   --keep        with --demo: fills the portal with a week of events, keeps running, and prints a link to it
   --history     also runs PostgreSQL: finished deliveries move there, and are kept for months (docs/history.md)
+  --workers 3   runs as many workers, all with the same settings (default: 1)
   --watch       compiles changed files, and restarts the worker and the API with them (npm run dev)
   --skip-setup  installs and compiles nothing
 
@@ -90,17 +93,20 @@ async function setUp({ watch: isWatching = false }) {
 
 function readOptions() {
   try {
-    return parseArgs({ options: OPTIONS }).values;
+    const { workers, ...values } = parseArgs({ options: OPTIONS }).values;
+    if (!/^[1-9]\d?$/.test(workers))
+      throw new Error(`--workers is '${workers}': it must be a number from 1 to 99.`);
+    return { ...values, workers: Number(workers) };
   } catch (error) {
     throw new Problem(`${messageOf(error)}\n${USAGE}`);
   }
 }
 
 /** @param {ReturnType<typeof readOptions>} options */
-async function serve({ watch: isWatching = false, history: hasHistory = false }) {
+async function serve({ watch: isWatching = false, history: hasHistory = false, workers }) {
   const environment = process.env;
   const dataFolder = resolve(projectFolder, environment['DATA_DIR'] || '.data');
-  const stack = await startStack({ environment, dataFolder, group, signal, isWatching, hasHistory });
+  const stack = await startStack({ environment, dataFolder, group, signal, isWatching, hasHistory, workers });
   const variables = await keepShellVariables(dataFolder, stack);
   printWelcome(stack, await createPortalLink({ ...stack, signal }), variables);
   if (isWatching) watchSources(group);
@@ -108,9 +114,9 @@ async function serve({ watch: isWatching = false, history: hasHistory = false })
 }
 
 /** @param {ReturnType<typeof readOptions>} options `keep`: it goes on, with its data, once it was shown */
-async function demonstrate({ keep: isKept = false, history: hasHistory = false }) {
+async function demonstrate({ keep: isKept = false, history: hasHistory = false, workers }) {
   const { environment, dataFolder } = await demoSurroundings(group);
-  const stack = await startStack({ environment, dataFolder, group, signal, hasHistory });
+  const stack = await startStack({ environment, dataFolder, group, signal, hasHistory, workers });
   await runDemo({ stack, signal, group, isKept });
   if (!isKept) return;
   const link = await createPortalLink({ ...stack, signal });

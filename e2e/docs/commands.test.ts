@@ -105,7 +105,7 @@ describe('commands on the pages', () => {
     });
     await reader.terminal.paste(`
 export REDIS_URL=${redis.url} REDIS_ADMIN_URL=${redis.url} SECRETS_ENCRYPTION_KEY=${TEST_ENCRYPTION_KEY}
-export HOOKFERRY_URL=${client.baseUrl} HOOKFERRY_API_KEY=${apiKey} OPERATOR_KEY=${apiKey}
+export HOOKFERRY_URL=${client.baseUrl} HOOKFERRY_API_KEY=${apiKey}
 export WEBHOOK_ID=${webhook.id} EVENT_ID=${event} DELIVERY_ID=${delivery} BUILD_ID=${key.body.id} CONTACT_ID=${contactId} URL=${client.baseUrl}
 rm -rf attempts.ndjson more.ndjson docker && mkdir docker`);
     return {

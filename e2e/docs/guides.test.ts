@@ -93,7 +93,7 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     await pasteUntil(/invoice\.paid/);
     expect(await paste()).toContain('is saved, as version 1');
     await pasteUntil(/id +invoice-1/);
-    expect(await paste()).toContain('webhooks_http_request_duration_seconds_count{');
+    expect(await paste()).toContain('webhooks_queue_oldest_waiting_seconds{');
     expect(await paste()).toContain('Removed the event type invoice.paid');
     expect(blocks).toEqual([]);
   });

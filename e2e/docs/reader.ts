@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { ApiClient } from '../support/api-client';
-import { Stack } from '../support/stack';
+import { addressOf, Stack } from '../support/stack';
 import { Terminal } from './terminal';
 
 const ROOT = join(__dirname, '..', '..');
 const API_ON_PAGES = 'http://127.0.0.1:3000';
+const WORKER_ON_PAGES = 'http://127.0.0.1:3001';
 const REDIS_ON_PAGES = 'redis://127.0.0.1:6379';
 const RECEIVER_ON_PAGES = /\b4000\b/g;
 
@@ -33,6 +34,7 @@ export class Reader {
     readonly apiKey: string,
     readonly receiverPort: number,
     readonly folder: string,
+    private readonly workerUrl: string,
   ) {}
 
   /** Of the API, with the reader's key. */
@@ -50,15 +52,20 @@ export class Reader {
     const variables = `HOOKFERRY_URL=${stack.client.baseUrl} HOOKFERRY_API_KEY=${apiKey}`;
     const path = `PATH='${ROOT}/node_modules/.bin':"$PATH"`;
     await writeFile(join(folder, '.data', 'env'), `export ${variables} ${path}\n`);
+    await writeFile(join(folder, '.data', 'redis-url'), `${stack.redis.url}\n`);
     for (const name of ['node_modules', 'examples', 'clients'])
       await symlink(join(ROOT, name), join(folder, name));
-    return new Reader(stack, new Terminal(folder), apiKey, await findClosedPort(), folder);
+    const [worker] = stack.workers;
+    if (!worker) throw new Error('There is no worker.');
+    const workerUrl = await addressOf(worker);
+    return new Reader(stack, new Terminal(folder), apiKey, await findClosedPort(), folder, workerUrl);
   }
 
   /** A block of a page, with this reader's Redis, and the ports of its service and receiver. */
   adapt(block: string): string {
     return block
       .replaceAll(API_ON_PAGES, this.stack.client.baseUrl)
+      .replaceAll(WORKER_ON_PAGES, this.workerUrl)
       .replaceAll(REDIS_ON_PAGES, this.stack.redis.url)
       .replaceAll(RECEIVER_ON_PAGES, String(this.receiverPort));
   }

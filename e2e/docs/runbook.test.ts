@@ -6,7 +6,7 @@ import { Reader } from './reader';
 
 /** There is no container engine, no systemd, no Sentinel, no Cluster, no history and no outbox here. */
 const ELSEWHERE =
-  /^(?:\w+=\d+ )?(docker|kubectl|timedatectl|systemctl|journalctl|systemd-cgtop) |sentinel-1\.internal|node-1\.internal|webhooks_history_read|^npx hookferry-outbox /;
+  /^(?:\w+=\d+ )?(docker|kubectl|timedatectl|systemctl|journalctl|systemd-cgtop) |sentinel-1\.internal|node-1\.internal|webhooks_history_read|^npx --no-install hookferry-outbox /;
 
 describe('what is pasted at night', () => {
   let reader: Reader;

@@ -108,6 +108,21 @@ describe('the page about a server', () => {
     expect(new Set(enabled.map((unit) => unit.split('@')[1])).size).toBe(4);
   });
 
+  it('has a Prometheus that scrapes each process, with the jobs that the rules ask for', async () => {
+    const [prometheus = ''] = blocksOf(await readPage('server.md'), 'yaml');
+    const jobs = [...prometheus.matchAll(/job_name: (\S+)\n[^]*?targets: \[(.*)\]/g)].map(
+      ([, job = '', targets = '']) => [job, [...targets.matchAll(/:(\d+)"/g)].map(([, port]) => port)],
+    );
+    const page = await readPage('server.md');
+    const ports = (process: string) => [
+      ...new Set([...page.matchAll(new RegExp(`hookferry-${process}@(\\d+)`, 'g'))].map(([, port]) => port)),
+    ];
+    expect(jobs).toEqual(PROCESSES.map(({ name }) => [`hookferry-${name}`, ports(name)] as const));
+    const rules = await readFile(join(ROOT, 'docker/prometheus/alerts.yml'), 'utf8');
+    const asked = [...rules.matchAll(/\bjob="([^"]+)"/g)].map(([, job]) => job);
+    expect(new Set(asked)).toEqual(new Set(jobs.map(([job]) => job)));
+  });
+
   it('sets only what API and worker know', async () => {
     const [both = {}, api = {}] = (await settingsOfPage()).slice(0, 2);
     const [ofApi, ofWorker] = PROCESSES.map(({ settings }) => settings);
@@ -412,6 +427,7 @@ describe('a server that was set up by the page', () => {
     const front = await NginxFront.start({ folder, configuration, apiPort });
     if (!front) return;
     running.push(front);
+    await askAsThePage(front);
     const bearer = { authorization: `Bearer ${apiKey}` };
     const isOfNginx = async (path: string) => [path, /nginx/.test((await front.ask(path, bearer)).text)];
 
@@ -429,6 +445,22 @@ describe('a server that was set up by the page', () => {
     expect((await front.ask('/v1/webhooks', forged, webhook)).status).toBe(201);
     const log = JSON.parse((await front.ask('/v1/audit-log?limit=1', bearer)).text);
     expect(log.data).toMatchObject([{ action: 'webhook.create', address: '127.0.0.1' }]);
+  }
+
+  /** The requests of the page, with the key that it makes. */
+  async function askAsThePage(front: NginxFront): Promise<void> {
+    const page = await readPage('server.md');
+    const args = /hookferry-admin (keys create [^)]*)\)/.exec(page)?.[1]?.split(' ') ?? [];
+    const own = { authorization: `Bearer ${(await runAdmin(...args)).trim()}` };
+    const paths = [...page.matchAll(/^curl .*https:\/\/hooks\.example\.com(\/\S+)/gm)].map(
+      ([, path = '']) => path,
+    );
+    // Each is asked of an API that is not there first, or second.
+    const statuses = paths.map(async (path) => (await front.ask(path, own)).status);
+    expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
+    expect(
+      (await front.ask('/v1/portal-sessions', { ...own, 'content-type': 'application/json' }, '{}')).status,
+    ).toBe(201);
   }
 
   async function takeBackup() {

@@ -367,7 +367,7 @@ describe('operations', () => {
     const link = await history.getByRole('link', { name: 'How to: History' }).getAttribute('href');
     expect(link).toMatch(/main\/docs\/history\.md#/);
     await required.getByRole('listitem').filter({ hasText: 'Public address' }).waitFor();
-    await page.getByText(/^Before production: \d of 7 to look at; advised: \d of 7$/).click();
+    await page.getByText(/^Before production: \d of 8 to look at; advised: \d of 7$/).click();
     await advised.waitFor({ state: 'hidden' });
     await required.waitFor({ state: 'hidden' });
   });

@@ -39,7 +39,7 @@ export interface RedisOptions {
 }
 
 /** As docs/redis.md has it. */
-export const DOCUMENTED_RIGHTS = '+@all -@dangerous +info +config|get';
+export const DOCUMENTED_RIGHTS = '+@all -@dangerous +info +config|get +acl|getuser';
 const BLOCKED = 'acl bgrewriteaof bgsave config debug failover lastsave latency migrate module monitor';
 const BLOCKED_TOO = 'psync replicaof save shutdown slaveof slowlog sync';
 /** All but what ElastiCache, MemoryDB, Memorystore, OCI Cache or Aiven block: docs/redis.md has their pages. */

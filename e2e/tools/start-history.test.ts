@@ -156,6 +156,17 @@ describe('npm start -- --history, on any machine', () => {
   });
 });
 
+it('npm start -- --workers 2 runs as many workers', async () => {
+  const running = await start({}, ['--workers', '2']);
+  const apiKey = await readFile(join(folder, 'api-key'), 'utf8');
+  const workers = await until(async () => {
+    const response = await ask(running, '/v1/operations', apiKey);
+    const operations = (await response.json()) as { readonly workers: readonly unknown[] };
+    return operations.workers.length > 1 ? operations.workers : undefined;
+  });
+  expect(workers).toHaveLength(2);
+});
+
 /** `npm start`, as it runs in a terminal. */
 class Started {
   output = '';

@@ -18,6 +18,7 @@ import { startEmbeddedRedis } from './start-embedded-redis.mjs';
  * @property {string} name shown before each of its lines
  * @property {string} title as people say it
  * @property {string} main its compiled file, from the root of the repository
+ * @property {NodeJS.ProcessEnv} [env] settings of its own
  * @property {number} graceMs longer than the time limit of a delivery (15 s), so that those on their way can finish
  */
 
@@ -29,6 +30,7 @@ import { startEmbeddedRedis } from './start-embedded-redis.mjs';
  * @property {AbortSignal} signal
  * @property {boolean} [hasHistory] whether there is to be a PostgreSQL for the history
  * @property {boolean} [isWatching] whether the programs are to start anew when they are compiled anew
+ * @property {number} [workers] 1 unless it is given
  * @property {readonly Program[]} [programs] unless it is a process for each
  * @property {string} [portFlag] by which the user has set API_PORT, for messages
  */
@@ -42,11 +44,18 @@ import { startEmbeddedRedis } from './start-embedded-redis.mjs';
  * @property {string | undefined} historyUrl if it is ours
  */
 
-/** The worker first: what is started last is stopped first, and the API is the door. @type {readonly Program[]} */
-const SEPARATE = [
-  { name: 'worker', title: 'the worker', main: 'apps/worker/dist/main.js', graceMs: 25_000 },
-  { name: 'api', title: 'the API', main: 'apps/api/dist/main.js', graceMs: 25_000 },
-];
+/** @type {Program} */
+const WORKER = { name: 'worker', title: 'the worker', main: 'apps/worker/dist/main.js', graceMs: 25_000 };
+/** @type {Program} */
+const API = { name: 'api', title: 'the API', main: 'apps/api/dist/main.js', graceMs: 25_000 };
+
+/** Workers first: what is started last is stopped first, and the API is the door. @param {number} workers @returns {readonly Program[]} */
+function separate(workers) {
+  const others = Array.from({ length: workers - 1 }, (_, i) => i + 2);
+  // Nobody asks the others at their ports, so any will do.
+  const env = { WORKER_PORT: '0' };
+  return [WORKER, ...others.map((n) => ({ ...WORKER, name: `worker-${n}`, title: `worker ${n}`, env })), API];
+}
 
 /**
  * Starts Redis and, if there is to be a history, PostgreSQL (unless the user has them), the worker and the API, and returns when all are ready.
@@ -54,7 +63,8 @@ const SEPARATE = [
  * @returns {Promise<Stack>}
  */
 export async function startStack(options) {
-  const { environment, group, signal, dataFolder, isWatching = false, programs = SEPARATE } = options;
+  const { environment, group, signal, dataFolder, isWatching = false, workers = 1 } = options;
+  const { programs = separate(workers) } = options;
   const flags = isWatching ? ['--watch', '--watch-preserve-output'] : [];
   await provideDataFolder(dataFolder);
   const apiKey = await provideApiKey(environment, dataFolder);
@@ -151,12 +161,12 @@ async function chooseAddresses(env, portFlag) {
  * @param {NodeJS.ProcessEnv} env
  * @param {readonly string[]} flags of Node.js
  */
-function startProgram(group, { name, title, main, graceMs }, env, flags) {
+function startProgram(group, { name, title, main, graceMs, env: own }, env, flags) {
   say('start', `starting ${title}`);
   group.start({
     name,
     command: [process.execPath, ...flags, join(projectFolder, main)],
-    env,
+    env: { ...env, ...own },
     cwd: projectFolder,
     graceMs,
   });

@@ -35,6 +35,15 @@ it('every page quotes the figures that were measured: npm run figures', async ()
   expect(await run('--check')).toEqual({ code: 0, out: '' });
 });
 
+it('each number of events in the table of what a 202 means is one of the runs that reliability.md has', async () => {
+  const [page, runs] = await Promise.all(
+    ['what-a-202-means.md', 'reliability.md'].map((name) => readFile(join(root, 'docs', name), 'utf8')),
+  );
+  const cells = [...(page ?? '').matchAll(/\b\d+ of ([\d,]+)/g)].map(([, events = '']) => events);
+  expect(cells.length).toBeGreaterThan(10);
+  expect(cells.filter((events) => !new RegExp(`\\b${events}\\b`).test(runs ?? ''))).toEqual([]);
+});
+
 it('a figure that is changed by hand is found, and put right by the command', async () => {
   await change('docs/performance.md', /(api -->)[\d,]+ µs/, '$1778 µs');
   const { code, out } = await run('--check');

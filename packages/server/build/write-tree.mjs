@@ -77,10 +77,14 @@ function copy(path) {
 /** Without declarations, maps and what only tests use. @param {string} folder */
 function copyCompiled(folder) {
   const dist = join(folder, 'dist');
-  if (!existsSync(join(project, dist))) throw new Error(`${folder} is not compiled. ${BUILD}`);
-  const files = readdirSync(join(project, dist), { recursive: true, encoding: 'utf8' })
+  const found = existsSync(join(project, dist))
+    ? readdirSync(join(project, dist), { recursive: true, encoding: 'utf8' })
+    : [];
+  const files = found
     .filter((file) => /\.js(?:on)?$/.test(file) && !LEFT_OUT.test(file))
     .map((file) => join(dist, file));
+  // A `dist` may have an earlier tree alone.
+  if (files.length === 0) throw new Error(`${folder} is not compiled. ${BUILD}`);
   for (const file of files) {
     mkdirSync(dirname(join(tree, file)), { recursive: true });
     writeFileSync(join(tree, file), withPaths(file, readFileSync(join(project, file), 'utf8')));

@@ -118,8 +118,8 @@ describe('publishing', () => {
       const { body } = await publish({ type, data: { keyword: '', position: 1.5 } });
       expect(body.errors).toEqual([
         { pointer: '/data/keyword', detail: 'must have at least 1 character' },
-        { pointer: '/data/position', detail: 'must be a whole number' },
-        { pointer: '/data/volume', detail: 'is required, and must be a number of at least 0' },
+        { pointer: '/data/position', detail: 'must be a whole number of at least 1' },
+        { pointer: '/data/volume', detail: 'is required, and must be a whole number of at least 0' },
       ]);
     });
 

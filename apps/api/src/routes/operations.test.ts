@@ -213,6 +213,7 @@ describe('GET /v1/operations/readiness', () => {
       old_encryption_keys: 'good',
       trust_proxy: 'missing',
       redis_fsync: 'missing',
+      redis_default_user: 'good',
       // Other tests set the memory of this Redis.
       redis_memory: expect.stringMatching(/^(good|missing)$/),
       workers: 'missing',

@@ -14,7 +14,13 @@ const api: ReadinessOfApi = {
   skewMs: 3,
   lastScrapedAt: NOW - 60_000,
 };
-const redis = { isAppendOnly: true, fsync: 'always', keepsWithinMemory: true, hasReplicas: true };
+const redis = {
+  isAppendOnly: true,
+  fsync: 'always',
+  keepsWithinMemory: true,
+  hasReplicas: true,
+  canReplay: true,
+};
 const slots = { quick: { inUse: 0, allowed: 1 }, slow: { inUse: 0, allowed: 1 } };
 const worker: SeenWorker = {
   id: 'f00d42',
@@ -57,6 +63,7 @@ it.each([
 it.each([
   [{ isAppendOnly: false }, 'redis_fsync'],
   [{ fsync: 'everysec' }, 'redis_fsync'],
+  [{ canReplay: false }, 'redis_default_user'],
   [{ keepsWithinMemory: false }, 'redis_memory'],
 ])('is not ready when Redis has %j', (of, check) => {
   expect(leftOf(api, { ...redis, ...of }, workers, NOW)).toEqual([`${check} missing`]);
@@ -97,9 +104,11 @@ it('leaves to people what Redis does not tell', () => {
     fsync: undefined,
     keepsWithinMemory: undefined,
     hasReplicas: undefined,
+    canReplay: undefined,
   };
   expect(leftOf(api, silent, workers, NOW)).toEqual([
     'redis_fsync unknown',
+    'redis_default_user unknown',
     'redis_memory unknown',
     'redis_replicas unknown',
   ]);

@@ -18,6 +18,7 @@ const checks = {
   encryption_key: { level: 'required', docs: 'docs/security.md#secrets-at-rest' },
   trust_proxy: { level: 'required', docs: 'docs/limits.md#the-clients-address' },
   redis_fsync: { level: 'required', docs: 'docs/redis.md#settings' },
+  redis_default_user: { level: 'required', docs: 'docs/redis.md#users-of-redis' },
   redis_memory: { level: 'required', docs: 'docs/redis.md#settings' },
   clock: { level: 'required', docs: 'docs/reliability.md#what-is-assumed-of-clocks' },
   bootstrap_key: { level: 'advised', docs: 'docs/api-keys.md#the-first-key' },
@@ -59,6 +60,11 @@ const details = {
     'This user of Redis may not read appendfsync (ACL +config|get): look whether it is always.',
   redis_appendonly_missing:
     'appendonly is no: when Redis restarts, the events since its last snapshot are lost. Set it to yes.',
+  redis_default_user_good: 'When Redis restarts, its user default may replay the append-only file.',
+  redis_default_user_missing:
+    'The user default of Redis lacks rights: Redis replays its append-only file as this user, and may forget nearly all when it restarts. Give it ~* &* +@all; it can be off.',
+  redis_default_user_unknown:
+    'This user of Redis may not read the rights of the user default (ACL +acl|getuser): look whether it has ~* &* +@all.',
   redis_memory_good: 'Redis has a maxmemory, and deletes nothing when that is full.',
   redis_memory_missing:
     'maxmemory is not set, or maxmemory-policy is not noeviction: Redis is killed, or deletes deliveries. Set both.',
@@ -169,6 +175,9 @@ function checkApi(api: ReadinessOfApi): readonly ReadinessFinding[] {
 function checkRedis(redis: RedisSafety): readonly ReadinessFinding[] {
   return [
     persistenceFinding(redis),
+    redis.canReplay === undefined
+      ? findingOf('redis_default_user', 'unknown', 'redis_default_user_unknown')
+      : finding('redis_default_user', redis.canReplay),
     infoFinding('redis_memory', redis.keepsWithinMemory),
     infoFinding('redis_replicas', redis.hasReplicas),
   ];

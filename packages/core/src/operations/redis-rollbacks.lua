@@ -29,7 +29,9 @@ function count_epoch(epoch, known, counter, may_take, leased_ms)
   end
   if state == 'counted' then
     number = number + 1
-    redis.call('HSET', epoch, 'number', number, 'at', now, 'by', counter)
+    -- Two writes are a transaction in the append-only file. A Redis that refuses those when it replays its file loses this one too.
+    redis.call('HSET', epoch, 'number', number)
+    redis.call('HSET', epoch, 'at', now, 'by', counter)
   end
   return reply { state = state, number = number, now = now, counted_at = at }
 end

@@ -143,6 +143,21 @@ describe('another process of Redis', () => {
   });
 });
 
+it('is said to have gone back when it refuses the transactions of its append-only file, for lack of rights of the user default', async () => {
+  const user = ['--user', 'service', 'on', '>secret', '~*', '&*', '+@all'];
+  const options = ['--appendonly', 'yes', '--enable-debug-command', 'yes', ...user];
+  const server = willClose(await startRedisServer(options));
+  const redis = willClose(await openTestRedis(server.url.replace('redis://', 'redis://service:secret@')));
+  const { open, client, said } = await arrange({}, redis);
+  const watch = open();
+  await watch.runOnce();
+  await watch.runOnce();
+  await client.acl('SETUSER', 'default', 'off', 'reset');
+  await client.call('DEBUG', 'LOADAOF');
+  await watch.runOnce();
+  expect(said()).toEqual(['redis.rolled_back']);
+});
+
 if (!hasPostgres) console.warn(`SKIPPED: what PostgreSQL knows of Redis, because ${NO_POSTGRES}.`);
 (hasPostgres ? describe : describe.skip)('with PostgreSQL, whether Redis has gone back', () => {
   let history: TestHistory;

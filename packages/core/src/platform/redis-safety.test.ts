@@ -69,6 +69,21 @@ describe('a real Redis', () => {
     expect(await describeUnsafe(redis)).toMatch(/may not run INFO/);
   });
 
+  it('that replays its append-only file as a user without rights is said to be unsafe', async () => {
+    const server = willClose(await startRedisServer());
+    const redis = connectRedis({ url: server.url, role: 'working', name: 'test', emit: () => {} });
+    willClose({ close: () => redis.disconnect() });
+    await redis.config('SET', 'maxmemory-policy', 'noeviction', 'appendonly', 'yes');
+    expect(await describeUnsafe(redis)).toBeUndefined();
+    // This connection stays its user, which has to ask.
+    await redis.acl('SETUSER', 'default', 'off', 'resetkeys');
+    expect(await describeUnsafe(redis)).toMatch(/^The user default of Redis lacks rights: /);
+    await redis.acl('SETUSER', 'default', '~*', '-debug');
+    expect(await describeUnsafe(redis)).toMatch(/^The user default of Redis lacks rights: /);
+    await redis.acl('SETUSER', 'default', '+@all');
+    expect(await describeUnsafe(redis)).toBeUndefined();
+  });
+
   it('that is away has nothing to say', async () => {
     const redis = connectRedis({
       url: 'redis://127.0.0.1:1',
@@ -87,17 +102,18 @@ it('is asked how it is set up, and may not say', async () => {
   willClose({ close: () => redis.disconnect() });
   await redis.config('SET', 'appendonly', 'yes');
   await redis.config('SET', 'appendfsync', 'always');
-  const written = { isAppendOnly: true, fsync: 'always', hasReplicas: false };
+  const written = { isAppendOnly: true, fsync: 'always', hasReplicas: false, canReplay: true };
   expect(await readRedisSafety(redis)).toEqual({ ...written, keepsWithinMemory: false });
   await redis.config('SET', 'maxmemory', '100mb');
   expect(await readRedisSafety(redis)).toEqual({ ...written, keepsWithinMemory: true });
   await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
   expect(await readRedisSafety(redis)).toEqual({ ...written, keepsWithinMemory: false });
   await redis.acl('SETUSER', 'default', '-config');
-  expect(await readRedisSafety(redis)).toEqual({ ...written, fsync: undefined, keepsWithinMemory: false });
-  await redis.acl('SETUSER', 'default', '-info');
+  const untold = { fsync: undefined, keepsWithinMemory: false, canReplay: false };
+  expect(await readRedisSafety(redis)).toEqual({ ...written, ...untold });
+  await redis.acl('SETUSER', 'default', '-info', '-acl');
   const unknown = { isAppendOnly: undefined, fsync: undefined, keepsWithinMemory: undefined };
-  expect(await readRedisSafety(redis)).toEqual({ ...unknown, hasReplicas: undefined });
+  expect(await readRedisSafety(redis)).toEqual({ ...unknown, hasReplicas: undefined, canReplay: undefined });
 });
 
 describe('safetyIn', () => {

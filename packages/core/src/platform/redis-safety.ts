@@ -40,20 +40,23 @@ export interface RedisSafety {
   readonly keepsWithinMemory: boolean | undefined;
   /** Whether each master has a connected replica. */
   readonly hasReplicas: boolean | undefined;
+  /** Whether its user `default`, as which it replays its append-only file, has all rights. Without, a restart loses what is in transactions. */
+  readonly canReplay: boolean | undefined;
 }
 
 /** @throws Error of Redis when it can't be reached. */
 export async function readRedisSafety(redis: RedisClient): Promise<RedisSafety> {
   const nodes = [...mastersOf(redis).values()];
-  const [fsync, ...infos] = await Promise.all([
+  const [fsync, infos, replays] = await Promise.all([
     readSetting(nodes, 'appendfsync'),
-    ...nodes.map(async (node) => (await unlessRefused(node.info())) ?? ''),
+    Promise.all(nodes.map(async (node) => (await unlessRefused(node.info())) ?? '')),
+    Promise.all(nodes.map(canReplay)),
   ]);
-  return { fsync, ...safetyIn(infos) };
+  return { fsync, ...safetyIn(infos), canReplay: ofAll(replays, (reply) => reply) };
 }
 
 /** @param infos the text of INFO of each master; empty where it is refused. */
-export function safetyIn(infos: readonly string[]): Omit<RedisSafety, 'fsync'> {
+export function safetyIn(infos: readonly string[]): Omit<RedisSafety, 'fsync' | 'canReplay'> {
   return {
     isAppendOnly: ofAll(infos, (info) => isField(info, 'aof_enabled', (value) => value === '1')),
     keepsWithinMemory: ofAll(infos, keepsWithinMemory),
@@ -62,8 +65,8 @@ export function safetyIn(infos: readonly string[]): Omit<RedisSafety, 'fsync'> {
 }
 
 /** One master that has it not is enough to say no. One that does not tell is enough to say nothing. */
-function ofAll(infos: readonly string[], test: (info: string) => boolean | undefined): boolean | undefined {
-  const results = infos.map(test);
+function ofAll<T>(replies: readonly T[], test: (reply: T) => boolean | undefined): boolean | undefined {
+  const results = replies.map(test);
   if (results.includes(false)) return false;
   // The masters of a Cluster that was not reached yet are none.
   return results.length === 0 || results.includes(undefined) ? undefined : true;
@@ -93,7 +96,15 @@ async function readSetting(nodes: readonly Redis[], setting: string): Promise<st
   return values.size === 1 && typeof value === 'string' ? value : undefined;
 }
 
-// Services that host Redis have no CONFIG at all.
+async function canReplay(node: Redis): Promise<boolean | undefined> {
+  const reply: unknown = await unlessRefused(node.acl('GETUSER', 'default'));
+  if (!Array.isArray(reply)) return undefined;
+  const read = (field: string) => String(reply[reply.indexOf(field) + 1]);
+  // Redis 6 names the keys without the `~`.
+  return read('commands') === '+@all' && ['~*', '*'].includes(read('keys'));
+}
+
+// Services that host Redis have no CONFIG and no ACL at all.
 async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
   return await reply.catch((error: unknown) => {
     if (error instanceof ReplyError) return undefined;
@@ -101,9 +112,14 @@ async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
   });
 }
 
+const FORGETS =
+  'The user default of Redis lacks rights: Redis replays its append-only file as this user, and may forget nearly all when it restarts; run ACL SETUSER default ~* &* +@all, and put it into its aclfile.';
+
 async function faultsOfNode(redis: Redis): Promise<readonly string[]> {
   try {
-    return validationErrorsIn(await redis.info());
+    const info = await redis.info();
+    const forgets = fieldOf(info, 'aof_enabled') === '1' && (await canReplay(redis)) === false;
+    return [...validationErrorsIn(info), ...(forgets ? [FORGETS] : [])];
   } catch (error) {
     // Its connection reports an absent server, which is checked when that is ready again.
     return isForbidden(error)

@@ -96,7 +96,9 @@ function nameOf({ expected, inst }: Issue & { readonly code: 'invalid_type' }): 
 function numberWithin(schema: unknown): string {
   if (!(schema instanceof z.ZodNumber)) return 'a number';
   const { minValue: least, maxValue: most } = schema;
-  const name = schema.format === 'safeint' ? 'a whole number' : 'a number';
+  // JSON Schema's type, where a schema takes whole numbers of any size.
+  const isWhole = schema.format === 'safeint' || schema.meta()?.['type'] === 'integer';
+  const name = isWhole ? 'a whole number' : 'a number';
   if (!isBound(least)) return isBound(most) ? `${name} of at most ${most}` : name;
   return isBound(most) ? `${name} from ${least} to ${most}` : `${name} of at least ${least}`;
 }

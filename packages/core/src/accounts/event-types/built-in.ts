@@ -26,11 +26,8 @@ function defineEventType<const Name extends string, Data extends z.ZodType>(
  * is neither rounded nor refused.
  */
 function wholeNumber({ min }: { readonly min: number }) {
-  return z
-    .number()
-    .min(min, `must be at least ${min}`)
-    .refine(Number.isInteger, 'must be a whole number')
-    .meta({ type: 'integer' });
+  const words = `must be a whole number of at least ${min}`;
+  return z.number().min(min, words).refine(Number.isInteger, words).meta({ type: 'integer' });
 }
 
 const briefCreated = defineEventType({
