@@ -326,10 +326,10 @@ function release_held(
     end
   end
   if most > 0 and (#only == 0 or lines_too) then
-    local go_on = #only == 0 and release or release_line
+    local release_one = #only == 0 and release or release_line
     for _, event in ipairs(redis.call('ZRANGE', held, 0, most + 19)) do
       if released >= most then break end
-      if redis.call('ZSCORE', held, event) then go_on(event) end
+      if redis.call('ZSCORE', held, event) then release_one(event) end
     end
   end
   local last = redis.call('HGET', lines, WOKEN) or wakes_lines and ''
