@@ -70,6 +70,31 @@ it('disables an endpoint whose receiver responds with 410, and holds the deliver
   await receiver.stop();
 });
 
+it('cancels what is held when its RETENTION is over, at each webhook of an event', async () => {
+  const stack = await Stack.start({ environment: { RETENTION: '8s' } });
+  client = stack.client;
+  const receiver = await Receiver.start();
+  const webhooks = await Promise.all(
+    [{}, {}, { ordering: 'strict' }, { ordering: 'group' }].map(async (options) => {
+      const { id } = await client.register(receiver.url, ['*'], options);
+      await client.expect(200, 'POST', `/v1/webhooks/${id}/disable`);
+      return id;
+    }),
+  );
+  const events = Array.from({ length: 20 }, (_, i) => ({ ...QUICK_WIN, group: `g${i % 2}` }));
+  await client.expect(207, 'POST', '/v1/events/batch', { events });
+  await until(async () => {
+    const lists = await Promise.all(webhooks.map((id) => client.listDeliveries(id)));
+    const all = lists.flat();
+    return (all.length === 80 && all.every(({ status }) => status === 'cancelled')) || undefined;
+  });
+  for (const id of webhooks) await client.expect(200, 'POST', `/v1/webhooks/${id}/enable`);
+  const later = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  for (const id of webhooks) await client.waitForStatus(id, later, 'delivered');
+  expect(receiver.requests).toHaveLength(webhooks.length);
+  await Promise.all([receiver.stop(), stack.stop()]);
+});
+
 it('holds what a paused account publishes, and delivers it once it goes on', async () => {
   const stack = await Stack.start();
   client = stack.client;

@@ -1,4 +1,5 @@
 import { renderToStaticMarkup } from 'react-dom/server';
+import { Router } from 'wouter';
 import { ProblemError } from '../api/problem';
 import { Problem } from './problem';
 
@@ -34,6 +35,16 @@ it('offers nothing to try again without a session, and says where one comes from
   );
   expect(html).not.toContain('<button');
   expect(html).toContain('Open the portal again');
+});
+
+it('leads away from what is not there, and offers to try nothing again', () => {
+  const html = renderToStaticMarkup(
+    <Router ssrPath="/deliveries">
+      <Problem error={problem(404, 'not_found')} onRetry={() => undefined} />
+    </Router>,
+  );
+  expect(html).not.toContain('<button');
+  expect(html).toMatch(/<a href="[^"]*\/overview"[^>]*>To the overview</);
 });
 
 it('tells people who came by a link nothing of keys and scopes', () => {

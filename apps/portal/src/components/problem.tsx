@@ -1,6 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { createContext, useContext } from 'react';
+import { Link } from 'wouter';
 import { ProblemError } from '../api/problem';
 import { Button } from './button';
 import { CopyButton } from './copy-button';
@@ -69,8 +70,9 @@ export function Problem({ error, onRetry, retryLabel = t`Try again`, words = USU
       {problem?.retryAt !== undefined && (
         <WaitingButton until={problem.retryAt} label={retryLabel} onRetry={onRetry} />
       )}
-      {/* Without a session, nothing that is tried again works. */}
-      {onRetry && problem?.retryAt === undefined && problem?.status !== 401 && (
+      {onRetry && problem?.status === 404 && <Link href="/overview">{t`To the overview`}</Link>}
+      {/* Without a session, nothing that is tried again works, and what is gone does not come back. */}
+      {onRetry && problem?.retryAt === undefined && problem?.status !== 401 && problem?.status !== 404 && (
         <Button size="small" onClick={onRetry}>
           {retryLabel}
         </Button>

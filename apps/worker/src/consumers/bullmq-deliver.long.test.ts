@@ -572,6 +572,45 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   expect(sentIds()).toEqual([event.id]);
 });
 
+it.each(['strict', 'group'] as const)(
+  'ends what is behind a held delivery that was requested again, once its own retention is over: %s',
+  async (ordering) => {
+    const { url, endpointStore, client, eventStore, deliveryStore, readRecord } = await arrange();
+    const redis = connect(url);
+    const endpoint = buildEndpoint({ ordering, status: 'disabled' });
+    await endpointStore.create(endpoint);
+    const { accountId, id: endpointId } = endpoint;
+    const group = 'a';
+    const line = lineOf(endpoint, group);
+    const requestedAt = systemClock();
+    const retention = { ...testRetention, ageMs: 60_000 };
+    const add = async (acceptedAt: number) => {
+      const event = buildEvent({ accountId, group, acceptedAt });
+      const entry = { accountId, endpointId, eventId: event.id, acceptedAt, isInLane: true, line };
+      await eventStore.save(event)(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt))(client);
+      await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+      return entry;
+    };
+    const first = await add(requestedAt - retention.ageMs - 3);
+    const requested = { kind: 'requested', requestId: 'rdl_1', trigger: 'manual', requestedAt } as const;
+    await deliveryStore.append(first, requested);
+    const over = [await add(requestedAt - retention.ageMs - 2), await add(requestedAt - retention.ageMs)];
+    const open = await add(requestedAt);
+    const { signals, start, sentIds } = openProcess(redis, { change: { retention } });
+    start();
+    while (signals.named('delivery.ended').length < over.length) await immediate();
+    const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
+    while ((await client.zcard(lane)) > 2) await immediate();
+    expect(await client.zrange(lane, '0', '-1')).toEqual([first.eventId, open.eventId]);
+    for (const each of over) expect(await readRecord(each)).toMatchObject({ status: 'cancelled' });
+    for (const each of [first, open]) expect(await readRecord(each)).toMatchObject({ isOpen: true });
+    const held = new HeldDeliveries(redis, oneShard('bull'));
+    while ((await held.count(endpointId)) !== 2) await immediate();
+    expect(sentIds()).toEqual([]);
+  },
+);
+
 describe('the newest of a group, in place of an older one', () => {
   async function arrangeGroup(aheadMs = -1_000) {
     const arranged = await arrange();

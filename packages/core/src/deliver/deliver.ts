@@ -16,7 +16,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import { goesInPlaceOfOlder, leaveLane, supersedeOlder, takeTurn, waitAlone } from './lane';
+import { endThoseOver, goesInPlaceOfOlder, leaveLane, supersedeOlder, takeTurn, waitAlone } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';
@@ -45,6 +45,7 @@ export async function deliver(
   if (run.lane && run.lane.name !== findLane(loaded.endpoint, loaded.event.group)) {
     return await leaveLane(parts, run, run.lane, loaded.endpoint);
   }
+  if (run.lane) await endThoseOver(parts, run, run.lane);
   if (loaded.kind === 'not_due' && run.lane && loaded.endpoint.ordering === 'none') {
     return await waitAlone(run, run.lane);
   }

@@ -206,6 +206,24 @@ async function supersedeSome(
   return ended.length > 0 && first.length === SUPERSEDED_AT_ONCE;
 }
 
+/**
+ * End those behind the first one whose RETENTION is over. One that was requested again may be open for longer than they: until it
+ * ends, nothing else would look at them.
+ */
+export async function endThoseOver(parts: AttemptParts, run: DeliveryRun, lane: LaneRun): Promise<void> {
+  const { clock, retention } = parts;
+  const overUntil = clock() - retention.ageMs;
+  if (lane.place > overUntil || lane.size === 1) return;
+  const first = await lane.listFirst(LOOKED_AT_ONCE);
+  const over = first.filter(
+    ({ eventId, acceptedAt, request }) =>
+      eventId !== run.eventId && acceptedAt <= overUntil && request === undefined,
+  );
+  const loaded = await Promise.all(over.map((entry) => loadDelivery(parts, lane.runOf(entry))));
+  const ended = over.filter((_, i) => loaded[i]?.kind === 'ended');
+  if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
+}
+
 /** It is due later, and others of its lane need not wait for it: it gets a job of its own. */
 export async function waitAlone({ eventId }: DeliveryRun, lane: LaneRun): Promise<DeliverResult> {
   await lane.leave([{ eventId, acceptedAt: lane.place }]);

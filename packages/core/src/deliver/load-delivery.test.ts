@@ -2,6 +2,7 @@ import { AccountStore } from '../accounts/redis-account-store';
 import type { DeliveryFact } from '../domain/delivery-fact';
 import { keys } from '../domain/keys';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
+import { graceOf } from '../events/redis-event-index';
 import { EventStore } from '../events/redis-event-store';
 import {
   type ArrangedDelivery,
@@ -466,14 +467,21 @@ describe('a delivery that is still open when its retention is over', () => {
     await passTime(arranged, RETENTION_MS + days / 2);
     expect(await arranged.deliver()).toEqual({ kind: 'done' });
     expect(await arranged.readRecord()).toMatchObject({ status: 'delivered' });
-    const left = await scene.eventStore.leftOf(arranged.run.accountId, arranged.run.eventId);
+    const { accountId, eventId } = arranged.run;
+    const left = (await scene.redis.client.pttl(keys.event(accountId, eventId))) - graceOf(testRetention);
     expect(Math.floor(left / days)).toBe(899);
   });
 
-  it('is sent if only the clock of the event said so', async () => {
-    const arranged = await scene.arrange({ results: [responded(204)] });
-    arranged.moveClock(RETENTION_MS);
-    await arranged.deliver();
-    expect(arranged.requests).toHaveLength(1);
+  it.each([
+    ['that of another webhook has ended', 0],
+    ['that of another webhook was requested since', RETENTION_MS],
+  ])('is cancelled though its event is kept: %s', async (_why, fromNowMs) => {
+    const arranged = await scene.arrange();
+    const { accountId, eventId } = arranged.run;
+    await passTime(arranged, RETENTION_MS);
+    await scene.eventStore.keep(accountId, eventId, fromNowMs);
+    expect(await arranged.deliver()).toEqual({ kind: 'done' });
+    expect(arranged.requests).toEqual([]);
+    expect(await arranged.log()).toBe('{"c":"event_expired"}\n');
   });
 });

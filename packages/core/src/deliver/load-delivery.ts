@@ -149,12 +149,9 @@ async function withRequest(
   return await withRequest(parts, run, await parts.deliveryStore.readWithBreaker(run));
 }
 
-// Its event is stored a little later than it is accepted: that is no reason for more attempts.
-const LEFT_SHARE = 0.01;
-
 /**
- * A delivery may be open for the RETENTION, from when its event was accepted or it was last requested. In the usual case it
- * is far from its end. Near to it the clock of Redis decides.
+ * A delivery may be open for the RETENTION, from when its event was accepted or it was last requested. How long its event is kept does
+ * not matter: others may need it for longer.
  *
  * @returns 0: it is over.
  */
@@ -164,13 +161,12 @@ async function openUntilOf(
   { accountId, id, acceptedAt }: StoredEvent,
 ): Promise<number> {
   const now = clock();
-  const openUntil = (requestedAt ?? acceptedAt) + retention.ageMs;
+  const begunAt = requestedAt ?? acceptedAt;
+  const openUntil = begunAt + retention.ageMs;
+  if (now >= openUntil) return 0;
   // The event would be gone before that.
-  const isRenewed = openUntil - acceptedAt - retention.ageMs > graceOf(retention) / 2;
-  if (isRenewed && now < openUntil) await eventStore.keep(accountId, id, openUntil - now - retention.ageMs);
-  if (now < openUntil) return openUntil;
-  const leftMs = await eventStore.leftOf(accountId, id);
-  return leftMs > retention.ageMs * LEFT_SHARE ? now + leftMs : 0;
+  if (begunAt - acceptedAt > graceOf(retention) / 2) await eventStore.keep(accountId, id, begunAt - now);
+  return openUntil;
 }
 
 // Not open: the worker died after recording the end, or the event was fanned out twice.

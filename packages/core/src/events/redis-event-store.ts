@@ -26,7 +26,6 @@ import {
   addCounted,
   type CountedEntry,
   type EventMark,
-  graceOf,
   keepListed,
   type MarkPage,
   type Pruned,
@@ -193,14 +192,6 @@ export class EventStore {
     const { isThere, bytes, acceptedAt } = await makeChange(this.redis, erased, recorded);
     if (bytes > 0) this.options.onErased?.(accountId, bytes, acceptedAt);
     return isThere;
-  }
-
-  /**
-   * How much of the RETENTION of an event is left, by the clock of Redis; 0 or less: it is over, or the event is gone. One
-   * whose deliveries were requested again may have more. Milliseconds.
-   */
-  async leftOf(accountId: AccountId, id: EventId): Promise<number> {
-    return (await this.redis.pttl(keys.event(accountId, id))) - graceOf(this.retention);
   }
 
   /** Keep an event for its RETENTION again, from some time on. Idempotent. @param fromNowMs when it begins; below 0: it has begun. */

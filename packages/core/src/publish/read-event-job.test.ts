@@ -1,12 +1,14 @@
 import { keywordQuickWin } from '../accounts/event-types/built-in';
 import { eventIdSchema } from '../domain/event';
+import { formatTime } from '../platform/clock';
 import type { EventJob } from '../queue/bullmq-event-queue';
 import { buildEvent } from '../testing/build-event';
 import { fakePublishingParts } from '../testing/fake-publishing-parts';
+import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { readEventJob } from './read-event-job';
 
-const NOW = 1_800_000_000_000;
+const NOW = 1_750_000_000_000;
 const { name: type, example } = keywordQuickWin;
 const parts = fakePublishingParts({ maxEventBytes: 1_024, clock: () => NOW });
 
@@ -76,6 +78,18 @@ describe('readEventJob', () => {
       expect(event.acceptedAt).toBe(NOW);
     },
   );
+
+  it.each([
+    { timestamp: 1_700_000_000 },
+    { timestamp: NOW - testRetention.ageMs },
+    { timestamp: NOW - testRetention.ageMs - 3_600_000, deliver_at: NOW - testRetention.ageMs - 1 },
+  ])('takes no event for one whose retention is over, however its producer counts: %j', async (given) => {
+    const { timestamp, deliver_at } = given;
+    const scheduled = deliver_at === undefined ? {} : { deliver_at: formatTime(deliver_at) };
+    const { event } = await readEventJob(parts, buildJob({ ...published, ...scheduled }, { timestamp }));
+    expect(event.acceptedAt).toBe(NOW);
+    expect(event).not.toHaveProperty('schedule');
+  });
 
   it('aims the event at the endpoints that were named, by the API or by a producer', async () => {
     const webhook_ids = [uniqueEndpointId(), uniqueEndpointId()];

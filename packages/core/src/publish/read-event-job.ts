@@ -67,10 +67,14 @@ async function readPublished(parts: PublishingParts, job: EventJob): Promise<Acc
     deliver_at,
     group,
   } = parsePublished(job);
+  const now = parts.clock();
   // With a producer's clock that is ahead, all earlier events would soon count as too old to keep.
-  const acceptedAt = Math.min(publishedAt(job), parts.clock());
+  const pushedAt = Math.min(publishedAt(job), now);
   // By the time at which it was pushed, because the queue may have stood still since.
-  const schedule = scheduleOf(deliver_at, acceptedAt, parts.scheduleMaxMs);
+  const schedule = scheduleOf(deliver_at, pushedAt, parts.scheduleMaxMs);
+  const dueAt = schedule?.deliverAt ?? pushedAt;
+  // The same, or its producer's clock is far behind: it would end unsent.
+  const isOver = dueAt <= now - parts.retention.ageMs;
   await parts.quota.requireRoomAsKnown(accountId, 'queue');
   const body = await validateEvent(parts.eventTypeStore, parts.maxEventBytes, {
     type,
@@ -83,8 +87,8 @@ async function readPublished(parts: PublishingParts, job: EventJob): Promise<Acc
     accountId,
     type,
     body,
-    acceptedAt: schedule?.deliverAt ?? acceptedAt,
-    ...(schedule === undefined ? {} : { schedule }),
+    acceptedAt: isOver ? now : dueAt,
+    ...(schedule === undefined || isOver ? {} : { schedule }),
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),
     ...(group === undefined ? {} : { group }),

@@ -8,6 +8,7 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { systemClock } from '../platform/clock';
 import type { PublishingParts } from '../publish/publishing-parts';
 import { fake } from './fake';
+import { testRetention } from './test-retention';
 
 export interface FakePublishingOptions extends Partial<Pick<PublishingParts, 'maxEventBytes' | 'clock'>> {
   /** The types that an operator has added. */
@@ -26,6 +27,7 @@ export function fakePublishingParts({
   }));
   return fake<PublishingParts>({
     maxEventBytes,
+    retention: testRetention,
     scheduleMaxMs: 30 * 86_400_000,
     clock,
     eventTypeStore: fake<EventTypeStore>({

@@ -56,12 +56,18 @@ export function actionText(action: string): string {
   return Object.hasOwn(ACTIONS, action) ? ACTIONS[action as AuditAction] : action;
 }
 
+/** With its id if it has no name. */
 export function actorText(actor: AuditActor): string {
+  return nameOfActor(actor) ?? ('id' in actor ? idText(actor) : t`Unknown`);
+}
+
+/** For places that show its id as well. `undefined`: it has only that. */
+export function nameOfActor(actor: AuditActor): string | undefined {
   switch (actor.type) {
     case 'api_key':
-      return actor.name ?? keyText(actor.id);
+      return actor.name;
     case 'portal_session':
-      return actor.label ?? sessionText(actor.id);
+      return actor.label;
     case 'admin_command':
       return commandText(actor.system_user, actor.command);
     case 'anonymous':
@@ -69,8 +75,10 @@ export function actorText(actor: AuditActor): string {
   }
 }
 
-const keyText = (id: string) => t`API key ${id}`;
-const sessionText = (id: string) => t`Session ${id}`;
+function idText({ type, id }: Extract<AuditActor, { readonly id: string }>): string {
+  return type === 'api_key' ? t`API key ${id}` : t`Session ${id}`;
+}
+
 const commandText = (user: string, command: string) => t`${user}, by ${command}`;
 
 /** The filter for the entries of one actor. */

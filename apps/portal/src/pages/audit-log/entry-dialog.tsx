@@ -6,7 +6,7 @@ import { Facts } from '../../components/facts';
 import { WholeId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import styles from './audit-log.module.css';
-import { actionText, actorFilter, actorText, pageOfTarget } from './audit-texts';
+import { actionText, actorFilter, nameOfActor, pageOfTarget } from './audit-texts';
 import { OutcomeBadge } from './outcome-badge';
 
 interface EntryDialogProps {
@@ -30,7 +30,7 @@ export function EntryDialog({ entry, names, logOf, onClose }: EntryDialogProps) 
           [t`When`]: <Time at={entry.created_at} />,
           [t`Who`]: (
             <>
-              {actorText(actor)} <code>{actor.type}</code> {'id' in actor && <WholeId id={actor.id} />}{' '}
+              {nameOfActor(actor)} <code>{actor.type}</code> {'id' in actor && <WholeId id={actor.id} />}{' '}
               <Link href={logOf('actor', actorFilter(actor))} onClick={onClose}>
                 {t`All by this actor`}
               </Link>
