@@ -177,6 +177,7 @@ end
 ---@param again_at digits         when the next one is due
 ---@param soon_at digits          when it is due instead if a worker is at one of the jobs
 ---@param only EventId[]          of these alone, and also those of lines that wake-ups leave alone; none: of all
+---@param lines_too boolean       beside those alone, any lines that are held
 ---@param wakes_lines boolean     whether all lines go on, as if that had been asked for
 ---@reply released integer
 ---@reply left integer            how many are still held
@@ -207,6 +208,7 @@ function release_held(
   again_at,
   soon_at,
   only,
+  lines_too,
   wakes_lines
 )
   local account, endpoint_id = string.match(endpoint, '^(.*)/(.*)$')
@@ -322,10 +324,12 @@ function release_held(
         missing[#missing + 1] = event
       end
     end
-  elseif most > 0 then
+  end
+  if most > 0 and (#only == 0 or lines_too) then
+    local release_one = #only == 0 and release or release_line
     for _, event in ipairs(redis.call('ZRANGE', held, 0, most + 19)) do
       if released >= most then break end
-      if redis.call('ZSCORE', held, event) then release(event) end
+      if redis.call('ZSCORE', held, event) then release_one(event) end
     end
   end
   local last = redis.call('HGET', lines, WOKEN) or wakes_lines and ''

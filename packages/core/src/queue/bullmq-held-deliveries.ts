@@ -64,6 +64,8 @@ export interface ReleaseRequest {
   readonly most: number;
   /** Of these alone. */
   readonly only?: readonly EventId[] | undefined;
+  /** Beside those alone, any lines that are held. */
+  readonly linesToo?: boolean | undefined;
   /** The result of `wakeUpDueAt` at the start of the wake-up. */
   readonly wakeUpWasDueAt: number | undefined;
   /** When the next wake-up is due, if some stay. Milliseconds since the Unix epoch. */
@@ -170,7 +172,7 @@ export class HeldDeliveries {
    * delayed any more.
    */
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-    const { most, only = [], wakeUpWasDueAt, wakeUpAgainAt, now, wakesLines } = request;
+    const { most, only = [], wakeUpWasDueAt, wakeUpAgainAt, now, linesToo, wakesLines } = request;
     const { jobs, keys } = this.#homeShard(address);
     return await releaseHeld({
       jobs,
@@ -190,6 +192,7 @@ export class HeldDeliveries {
       againAt: wakeUpAgainAt,
       soonAt: now + SOON_MS,
       only,
+      linesToo: linesToo ?? false,
       wakesLines: wakesLines ?? false,
     })(this.redis);
   }

@@ -202,6 +202,22 @@ it('holds all of a line behind a delivery that has a job, and lets no wake-up br
   expect(await held.count(address.endpointId)).toBe(2);
 });
 
+it('lets held lines go beside the deliveries that are named, as many as may go', async () => {
+  const { queue, held, address, events, entry, ...lines } = await arrange();
+  const [first, second, , other] = events;
+  await queue.addAll([entry(first), entry(second), entry(other)]);
+  for (const job of [await lines.mustTake(), await lines.mustTake()]) {
+    await lines.close(job);
+    await lines.delay(job);
+  }
+  const only = ['of-a-job' as EventId];
+  const request = { only, linesToo: true, wakeUpWasDueAt: undefined, wakeUpAgainAt: NOW + 9, now: NOW };
+  expect(await held.release(address, { ...request, most: 1 })).toMatchObject({ released: 1 });
+  expect((await lines.mustTake()).eventId).toBe(first);
+  expect(await held.release(address, { ...request, most: 9 })).toMatchObject({ released: 1 });
+  expect((await lines.mustTake()).eventId).toBe(other);
+});
+
 it('opens lines that wake-ups leave alone for events of theirs that are asked for, and no line in a window', async () => {
   const { queue, lanes, held, address, events, entry, ...lines } = await arrange();
   const [first, second, , other] = events;

@@ -218,6 +218,8 @@ export interface WokenUp extends Pick<Released, 'left'> {
 interface Allowance {
   readonly most: number;
   readonly only?: readonly EventId[];
+  /** Beside `only`, any lines that are held. */
+  readonly linesToo?: boolean;
   /** Deliveries that lanes wait for, and that may have lost their jobs. */
   readonly waitedFor?: readonly EventId[];
   /** Whether lines go on whatever they wait for. */
@@ -263,10 +265,10 @@ export async function wakeUpEndpoint(
   const discarded = await releaseDiscarded(parts, endpoint, wakeUpWasDueAt);
   if (discarded) return discarded;
   const allowance = await allowanceOf(parts, endpoint, permits);
-  const { most, only, waitedFor = [], wakesLines, againInMs } = allowance;
+  const { most, only, linesToo, waitedFor = [], wakesLines, againInMs } = allowance;
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
-  const request = { most, only, wakesLines, wakeUpWasDueAt, wakeUpAgainAt, now };
+  const request = { most, only, linesToo, wakesLines, wakeUpWasDueAt, wakeUpAgainAt, now };
   const { released, left, missing, hasMoreLines } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
@@ -297,7 +299,10 @@ async function allowanceOf(
   if (endpoint.ordering === 'none') return { most, againInMs };
   if (most < 1) return { most: 0, againInMs };
   const { besideLanes, formerOrder, oldestEvents } = parts;
-  if (formerOrder) return { againInMs, ...(await formerOrder.allow(endpoint, most, oldestEvents)) };
+  if (formerOrder) {
+    // Lines that a process without RECORD_FORM=former has left take no turns.
+    return { againInMs, linesToo: true, ...(await formerOrder.allow(endpoint, most, oldestEvents)) };
+  }
   const waitedFor = await besideLanes.look(endpoint.id);
   // What is held with jobs of its own only becomes entries of the lane.
   return { most: endpoint.ordering === 'strict' ? JOINING_AT_ONCE : most, waitedFor, againInMs };
