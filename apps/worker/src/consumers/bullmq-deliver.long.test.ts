@@ -713,12 +713,15 @@ describe('the newest of a group, in place of an older one', () => {
     const { redis, client, older, newest, ...group } = await arrangeGroup();
     // As they are once they have joined it.
     const order = `${keys.order(newest.endpointId)}:${newest.line}`;
-    await client.zadd(order, older.acceptedAt, older.eventId, newest.acceptedAt, newest.eventId);
+    const { besideLanes } = buildAdmission({ redis, clock: systemClock });
+    await besideLanes.join(newest.endpointId, [older, newest])(client);
     const { start, sentIds } = openProcess(redis);
     start();
     while (!(await group.isLaneEmpty())) await immediate();
     expect(sentIds()).toEqual([newest.eventId]);
     expect(await group.readRecord(older)).toMatchObject({ status: 'superseded' });
+    // None that comes later waits for them.
+    expect(await client.zrange(order, '0', '-1')).toEqual([]);
   });
 
   it('does not wait for a clock that was set back to catch up', async () => {

@@ -1,6 +1,6 @@
 import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
 import { type Endpoint, findLane, lineOfLane, placeInOrder } from '../domain/endpoint';
-import { AGAIN_AT_ONCE, type DeliverResult, DONE } from './end-run';
+import { AGAIN_AT_ONCE, type DeliverResult, DONE, passOn } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
 import { endUnsent, loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
@@ -30,7 +30,9 @@ export async function takeTurn(
     const inOrder = attemptNumber > 1 ? 'keeps_turn' : 'in_order';
     const place = endpoint.ordering === 'none' ? 'in_batches' : inOrder;
     const hasJoined = lane && (await run.joinLane?.(lane, event.acceptedAt, place)) === true;
-    return hasJoined ? DONE : ready;
+    if (!hasJoined) return ready;
+    passOn(parts, run);
+    return DONE;
   }
   if (endpoint.ordering === 'none') return ready;
   if (isToCoalesce(ready, run.lane)) return await takeTurnOfNewest(parts, ready, run.lane, deliverInstead);
@@ -59,8 +61,7 @@ async function lookForTurn(
   const { oldestEvents, joinElsewhere } = parts;
   const { accountId, eventId } = run;
   const { place } = lane;
-  const first = await firstBeside(parts, run, lane, as);
-  const isBesideJobs = first !== undefined;
+  const { first, isBesideJobs } = await lookBeside(parts, run, lane, as);
   const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
   if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
   const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
@@ -73,18 +74,21 @@ async function lookForTurn(
 
 // What has come into the lane with a job of its own keeps its place among those until it ends. The newest goes before: the others of
 // the lane end as superseded after it.
-async function firstBeside(
+async function lookBeside(
   { besideLanes }: AttemptParts,
   { endpointId }: DeliveryRun,
   lane: LaneRun,
   as: 'first' | 'newest',
-): Promise<LanePlace | undefined> {
+): Promise<{ readonly first: LanePlace | undefined; readonly isBesideJobs: boolean }> {
   const line = lineOfLane(endpointId, lane.name);
-  if (as === 'first') return await besideLanes.first(endpointId, line);
+  if (as === 'first') {
+    const first = await besideLanes.first(endpointId, line);
+    return { first, isBesideJobs: first !== undefined };
+  }
   for (let from = 0; ; from += LOOKED_AT_ONCE) {
     const some = await besideLanes.list(endpointId, line, from, LOOKED_AT_ONCE);
-    const outside = some.length > 0 ? await lane.findOutside(some) : undefined;
-    if (outside || some.length < LOOKED_AT_ONCE) return outside;
+    const first = some.length > 0 ? await lane.findOutside(some) : undefined;
+    if (first || some.length < LOOKED_AT_ONCE) return { first, isBesideJobs: from + some.length > 0 };
   }
 }
 

@@ -384,6 +384,14 @@ describe('a released delivery that is not sent lets the next held one go at once
     ['in batches', { event: 'expired', endpoint: buildEndpoint({ batch }) }],
     ['when its code cancels it', { endpoint: buildEndpoint({ transformation }) }],
     ['when its code cancels all of a batch', { endpoint: buildEndpoint({ transformation, batch }) }],
+    [
+      'when it becomes an entry of its line',
+      {
+        job: { ...job, joinLane: async () => true },
+        endpoint: buildEndpoint({ ordering: 'group', coalesce: { window_ms: 1 } }),
+        group: 'a',
+      },
+    ],
   ])('%s', async (_when, given) => {
     const arranged = await scene.arrange({ job, ...given });
     if (arranged.endpoint.transformation) {

@@ -275,8 +275,10 @@ export async function wakeUpEndpoint(
   const isRestored = await Promise.all(
     [...missing, ...waitedFor].map((eventId) => restoreDelivery(parts, address, eventId)),
   );
-  const isSoon = hasMoreLines || released >= JOINING_AT_ONCE || isRestored.includes(true);
-  return { left, wakeUpAgainAt: isSoon ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
+  const mayBeMore = isRestored.includes(true);
+  const isSoon = hasMoreLines || released >= JOINING_AT_ONCE || mayBeMore;
+  const waiting = mayBeMore ? Math.max(left, 1) : left;
+  return { left: waiting, wakeUpAgainAt: isSoon ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
 }
 
 async function allowanceOf(
@@ -324,6 +326,7 @@ async function restoreDelivery(
   if ((await deliveryQueue.requestOf(delivery)) !== 'no_job') return false;
   if (await isUnfinished(parts, delivery)) await deliveryQueue.addAll([delivery]);
   else await atomic([besideLanes.leave(endpointId, eventId)]);
+  await besideLanes.lookSoon(endpointId);
   return true;
 }
 

@@ -280,10 +280,14 @@ describe('with jobs that are put off', () => {
 
     it('takes one that has ended out of the order, and wakes up again at once: there may be many like it', async () => {
       const { wakeUp, join, deliveryStore, besideLanes, endpoint, partsOf, eventIds } = await arrangeOrder(1);
-      const ended = uniqueEventId();
-      await deliveryStore.append(partsOf(ended), { kind: 'cancelled', reason: 'event_expired' });
-      await join(ended, NOW - 1);
+      for (const ago of [2, 1]) {
+        const ended = uniqueEventId();
+        await deliveryStore.append(partsOf(ended), { kind: 'cancelled', reason: 'event_expired' });
+        await join(ended, NOW - ago);
+      }
       expect(await wakeUp(1)).toMatchObject({ wakeUpAgainAt: NOW + 10 });
+      // Others may be behind it that nothing else would look at.
+      expect(await wakeUp(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10 });
       expect(await besideLanes.first(endpoint.id, line)).toMatchObject({ eventId: eventIds[0] });
     });
   });

@@ -84,6 +84,11 @@ export class BesideLanes {
     return await lookBesideLanes({ endpoint: endpointId })(this.redis);
   }
 
+  /** The next look is at once: more may have ended, or lost their jobs, as what was found has. */
+  async lookSoon(endpointId: EndpointId): Promise<void> {
+    await this.redis.hdel(keys.lanesLook(endpointId), 'at');
+  }
+
   /** Forget all places: another order is in force now, or the endpoint is deleted. */
   async clear(endpointId: EndpointId): Promise<void> {
     const lanes = [...new Set(await this.redis.hvals(keys.lanes(endpointId)))];
