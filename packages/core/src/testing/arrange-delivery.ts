@@ -94,7 +94,10 @@ export interface Arrangement {
   /** The facts in the delivery's log so far. */
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<
-    Pick<DeliveryRun, 'hasWaited' | 'holds' | 'wasTakenOver' | 'ownedUntil' | 'keepJob' | 'joinLane' | 'request'>
+    Pick<
+      DeliveryRun,
+      'hasWaited' | 'holds' | 'wasTakenOver' | 'ownedUntil' | 'keepJob' | 'joinLane' | 'request'
+    >
   >;
   readonly random?: number;
   /** How often a change of the endpoint is refused, and how. */
