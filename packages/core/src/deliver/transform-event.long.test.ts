@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from '../domain/attempt';
 import { type DeliveryFact, linesToAppend } from '../domain/delivery-fact';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
-import { DeliveryScene, responded, SCHEDULE } from '../testing/arrange-delivery';
+import { DeliveryScene, NOW, responded, SCHEDULE } from '../testing/arrange-delivery';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 
@@ -91,13 +91,12 @@ it('sends the same bytes after a crash, though the code has changed since', asyn
 });
 
 it('makes it anew when it is requested again and the code has changed', async () => {
-  const requestedAt = 5;
   const { deliver, requests } = await arrange('export default () => ({ body: "new" });', {
     results: [responded(200)],
     log: [
       { kind: 'transformed', transformed: { version: 0, body: '"old"', headers: {} } },
       { ...failed('http_5xx'), nextAttemptAt: undefined } as DeliveryFact,
-      { kind: 'requested', requestId: 'req_1', trigger: 'manual', requestedAt },
+      { kind: 'requested', requestId: 'req_1', trigger: 'manual', requestedAt: NOW },
     ],
   });
   await deliver();
@@ -110,7 +109,7 @@ describe('sends the same bytes in a round that was requested, though the code ha
     transformed: { version: 0, body: '"old"', headers: {} },
   };
   const exhausted = { ...failed('http_5xx'), nextAttemptAt: undefined } as DeliveryFact;
-  const requested = { kind: 'requested', requestId: 'req_1', trigger: 'manual', requestedAt: 5 } as const;
+  const requested = { kind: 'requested', requestId: 'req_1', trigger: 'manual', requestedAt: NOW } as const;
   const latest = 'export default () => ({ body: "new" });';
 
   it.each<[string, readonly DeliveryFact[], string]>([
