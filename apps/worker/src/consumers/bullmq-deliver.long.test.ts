@@ -612,10 +612,10 @@ it.each(['strict', 'group'] as const)(
 );
 
 describe('the newest of a group, in place of an older one', () => {
-  async function arrangeGroup(aheadMs = -1_000) {
+  async function arrangeGroup(aheadMs = -1_000, windowMs = 1) {
     const arranged = await arrange();
     const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
-    const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: 1 } });
+    const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: windowMs } });
     await endpointStore.create(endpoint);
     const { accountId, id: endpointId } = endpoint;
     const group = 'a';
@@ -730,6 +730,18 @@ describe('the newest of a group, in place of an older one', () => {
     start();
     while (!(await group.isLaneEmpty())) await immediate();
     expect(sentIds()).toEqual([newest.eventId]);
+  });
+
+  it('is cancelled when its retention is over, though its window is longer', async () => {
+    const { redis, older, newest, ...group } = await arrangeGroup(-1_000, 3_600_000);
+    const { start, sentIds } = openProcess(redis, {
+      change: { retention: { ...testRetention, ageMs: 3_000 } },
+    });
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([]);
+    for (const each of [older, newest])
+      expect(await group.readRecord(each)).toMatchObject({ status: 'cancelled' });
   });
 
   it('leaves its place to one that came after it, once its request could not be sent', async () => {

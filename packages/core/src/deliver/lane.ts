@@ -144,12 +144,12 @@ async function takeTurnOfNewest(
   const newest = await lane.findNewest();
   if (newest && newest.eventId !== run.eventId) {
     const leftMs = leftOfWindow(endpoint, lane.place, parts.clock());
-    if (leftMs > 0) return await waitInWindow(lane, leftMs);
+    if (leftMs > 0) return await waitInWindow(parts, ready, lane, leftMs);
     return await deliverInstead(lane.goTo(newest));
   }
   const [first] = await lane.listFirst(1);
   const leftMs = leftOfWindow(endpoint, first?.acceptedAt ?? lane.place, parts.clock());
-  if (leftMs > 0) return await waitInWindow(lane, leftMs);
+  if (leftMs > 0) return await waitInWindow(parts, ready, lane, leftMs);
   return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
 }
 
@@ -165,9 +165,15 @@ async function wasSent(
   return length === 0 && (await deliveryStore.hasLapsed({ endpointId, eventId }));
 }
 
-async function waitInWindow(lane: LaneRun, delayMs: number): Promise<DeliverResult> {
+// A window may be longer than a delivery may be open.
+async function waitInWindow(
+  { clock }: AttemptParts,
+  { openUntil }: ReadyDelivery,
+  lane: LaneRun,
+  leftMs: number,
+): Promise<DeliverResult> {
   await lane.waitInWindow();
-  return { kind: 'later', delayMs };
+  return { kind: 'later', delayMs: Math.min(leftMs, Math.max(openUntil - clock(), 0)) };
 }
 
 // The clock of a producer may be ahead, or that of Redis may have been set back.
