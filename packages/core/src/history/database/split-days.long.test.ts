@@ -302,10 +302,10 @@ describePostgres('days that are split by account', () => {
     const erased = events.slice(0, 10);
     for (const { accountId: owner, id } of erased) {
       // PostgreSQL gives them in no order.
-      const endpoints = await both(async ({ database }) => {
+      const concerned = await both(async ({ database }) => {
         return (await erasePayload(database, owner, id, FIRST + 1))?.endpointIds.toSorted();
       });
-      expect(endpoints).toBeDefined();
+      expect(concerned).toBeDefined();
     }
     expect(await rowsOf(split)).toEqual(await rowsOf(whole));
     const [owner] = accounts;
