@@ -222,8 +222,7 @@ function end_delays(
   endpoint,
   of_events
 )
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker, queue.events = marker, events
+  local queue = queue_of(base, prioritized, counter, meta, active, marker, events)
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local find, running, have_failed, are_ended = finder_of(tag, endpoint, lines_of(tag, endpoint)), {}, {}, false
   for _, event in ipairs(of_events) do

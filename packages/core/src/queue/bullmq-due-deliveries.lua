@@ -35,8 +35,7 @@ function put_back_due(
   local until_score = (due_until + 1) * DELAYED_SCORE - 1
   local jobs = redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, most)
   if #jobs > 0 then
-    local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-    queue.marker, queue.events = marker, events
+    local queue = queue_of(base, prioritized, counter, meta, active, marker, events)
     local priority_of, finish = fair_order(prioritized, order_state, weights)
     redis.call('ZREM', delayed, unpack(jobs))
     for _, job in ipairs(jobs) do

@@ -215,8 +215,7 @@ function release_held(
   local may_go = most > 0
   -- What has waited already goes by an order of its own, not behind those of the endpoint that came later.
   local flow = endpoint_id .. ':held'
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker, queue.events = marker, events
+  local queue = queue_of(base, prioritized, counter, meta, active, marker, events)
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local released, opened, missing, is_busy = 0, 0, {}, false
   local due = redis.call('ZSCORE', wake_ups, endpoint)

@@ -75,8 +75,7 @@ function join_lane(
   if #ours == 0 then return true end
   redis.call('DEL', base .. job, base .. job .. ':lock')
   if redis.call('ZREM', held, event) == 1 then count_beside(counts, counted, tag, account, endpoint_of(name)) end
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active_jobs }
-  queue.marker, queue.events = marker, events
+  local queue = queue_of(base, prioritized, counter, meta, active_jobs, marker, events)
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local lane = open_lane(base, tag, account, name)
   enter(lane, tag, event, accepted_at, request)
@@ -151,8 +150,7 @@ function leave_lane(
   failure
 )
   if #let_go(base, active, stalled, { lane_job(name) }, { token }) == 0 then return false end
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker = marker
+  local queue = queue_of(base, prioritized, counter, meta, active, marker)
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   -- What was held stays so, whatever the endpoint does with what comes due.
   local lane_key = base .. lane_job(name)
@@ -228,8 +226,7 @@ function forget_moved(
   was_held
 )
   if #let_go(base, active, stalled, { lane_job(name) }, { token }) == 0 then return end
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker = marker
+  local queue = queue_of(base, prioritized, counter, meta, active, marker)
   local gone = remove_entries(tag, name, events)
   go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held, was_held)
 end

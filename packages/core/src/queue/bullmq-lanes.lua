@@ -228,8 +228,7 @@ function add_to_lanes(
   sent,
   only
 )
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker, queue.events = marker, job_events
+  local queue = queue_of(base, prioritized, counter, meta, active, marker, job_events)
   local jobs, asked, lanes, lane_at = {}, {}, {}, {}
   for i, event in ipairs(events) do
     local endpoint = endpoint_of(names[i])
@@ -433,8 +432,7 @@ function bring_head_forward(
   event
 )
   if not redis.call('ZSCORE', lane, event) then return end
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker, queue.events = marker, events
+  local queue = queue_of(base, prioritized, counter, meta, active, marker, events)
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   if wake_lane_for(queue, delayed, failed, tag, name, event, priority_of) then finish() end
 end

@@ -1,7 +1,20 @@
 ---@include ../platform/redis-time.lua
 ---@const PRIORITY_SCORE, jobFields ./bullmq-layout
 
--- For scripts that give jobs their positions, as BullMQ's own do. `queue` has the names of the queue's keys.
+-- For scripts that give jobs their positions, as BullMQ's own do.
+
+--- The names of a queue's keys. `events` may be absent where no job is put back.
+local function queue_of(base, prioritized, counter, meta, active, marker, events)
+  return {
+    base = base,
+    prioritized = prioritized,
+    counter = counter,
+    meta = meta,
+    active = active,
+    marker = marker,
+    events = events,
+  }
+end
 
 --- For some jobs that are in no list and whose hashes have their priorities.
 local function put_in_place(queue, jobs, priorities)

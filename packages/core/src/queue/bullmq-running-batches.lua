@@ -122,8 +122,7 @@ function form_batch(
   let_go(base, active, stalled, { lane_id }, { token })
   redis.call('LPUSH', active, id)
   redis.call('SET', base .. id .. ':lock', token, 'PX', lock_ms)
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker = marker
+  local queue = queue_of(base, prioritized, counter, meta, active, marker)
   go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, #events, was_held)
   for i, event in ipairs(events) do
     places[i] = place_of[event]
@@ -421,8 +420,7 @@ function wake_full_lane(
   name
 )
   local lane = open_lane(base, tag, account, name)
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker, queue.events = marker, events
+  local queue = queue_of(base, prioritized, counter, meta, active, marker, events)
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   if go_on_if_full(lane, queue, delayed, priority_of) then finish() end
 end

@@ -125,8 +125,7 @@ function end_head(
     forget_in_line(tag, name, { event })
     if has_request then redis.call('HDEL', carried_of(tag, name), event) end
   end
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker = marker
+  local queue = queue_of(base, prioritized, counter, meta, active, marker)
   local goes_on =
     go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held, stays_held)
   if needs_next and not goes_on then return stop() end

@@ -102,8 +102,7 @@ function take_due(accounts, count, prioritized, counter, meta, active, marker, s
   local now = time_now()
   local due_accounts = redis.call('ZRANGEBYSCORE', accounts, '-inf', now, 'LIMIT', 0, SCHEDULED_ACCOUNTS_AT_ONCE)
   if #due_accounts > 0 then
-    local queue =
-      { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker }
+    local queue = queue_of(base, prioritized, counter, meta, active, marker)
     local priority_of, finish = fair_order(prioritized, state, weights)
     local each = math.floor(SCHEDULED_AT_ONCE / #due_accounts)
     local jobs, priorities = {}, {}

@@ -17,8 +17,7 @@
 ---@param base text               prefix of each job's key
 ---@param ids text[]
 function put_back_delayed(delayed, prioritized, counter, meta, active, marker, events, state, weights, base, ids)
-  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker, queue.events = marker, events
+  local queue = queue_of(base, prioritized, counter, meta, active, marker, events)
   local priority_of, finish = fair_order(prioritized, state, weights)
   for _, job in ipairs(ids) do
     if redis.call('ZREM', delayed, job) == 1 then
