@@ -257,7 +257,7 @@ export async function wakeUpEndpoint(
   address: EndpointAddress,
   permits: number,
 ): Promise<WokenUp> {
-  const { heldDeliveries, admissionStore, clock } = parts;
+  const { heldDeliveries, admissionStore, besideLanes, clock } = parts;
   const { accountId, endpointId } = address;
   // Read the due time first: a request that comes from here on is not overwritten.
   const wakeUpWasDueAt = await heldDeliveries.wakeUpDueAt(address);
@@ -276,6 +276,7 @@ export async function wakeUpEndpoint(
     [...missing, ...waitedFor].map((eventId) => restoreDelivery(parts, address, eventId)),
   );
   const mayBeMore = isRestored.includes(true);
+  if (mayBeMore) await besideLanes.lookSoon(endpointId);
   const isSoon = hasMoreLines || released >= JOINING_AT_ONCE || mayBeMore;
   const waiting = mayBeMore ? Math.max(left, 1) : left;
   return { left: waiting, wakeUpAgainAt: isSoon ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
@@ -326,7 +327,6 @@ async function restoreDelivery(
   if ((await deliveryQueue.requestOf(delivery)) !== 'no_job') return false;
   if (await isUnfinished(parts, delivery)) await deliveryQueue.addAll([delivery]);
   else await atomic([besideLanes.leave(endpointId, eventId)]);
-  await besideLanes.lookSoon(endpointId);
   return true;
 }
 

@@ -1,16 +1,11 @@
 ---@include ../former-order/redis-former-order.lua
----@include ../../platform/redis-time.lua
+---@include ./redis-lanes-look.lua
 ---@include ../../queue/bullmq-lanes.lua
 ---@const ORDER_KEPT_MS ./limits
 
 -- Deliveries of an order that have jobs of their own, and are in no lane: see `BesideLanes`. A lane waits for those that are before its
 -- head. `order` has their places by the time of acceptance: of the whole endpoint or, with the name of a line behind it, of a group.
 -- `lanes` tells of which group each is.
-
-local LANES_LOOK_EVERY_MS = 10000
-local LANES_AT_ONCE = 500
--- Nobody looks any more.
-local LANES_LOOK_KEPT_MS = 60000
 
 --- Those that have a place keep it.
 ---@with endpoint EndpointId
@@ -70,22 +65,10 @@ end
 ---@key look = lanesLook(endpoint)
 ---@return EventId[]
 function look_beside_lanes(order, lanes, look)
-  local found, seen = redis.call('ZRANGE', order, 0, 0), {}
+  local found = redis.call('ZRANGE', order, 0, 0)
   if redis.call('EXISTS', lanes) == 0 then return found end
-  local now = time_now()
-  local last = redis.call('HMGET', look, 'at', 'cursor')
-  if now - tonumber(last[1] or 0) < LANES_LOOK_EVERY_MS then return found end
-  local page = redis.call('HSCAN', lanes, last[2] or '0', 'COUNT', LANES_AT_ONCE)
-  redis.call('HSET', look, 'at', string.format('%d', now), 'cursor', page[1])
-  redis.call('PEXPIRE', look, LANES_LOOK_KEPT_MS)
-  for i = 2, #page[2], 2 do
-    local event, lane = page[2][i - 1], page[2][i]
-    if not redis.call('ZSCORE', order .. lane, event) then
-      redis.call('HDEL', lanes, event)
-    elseif not seen[lane] then
-      seen[lane] = true
-      table.insert(found, redis.call('ZRANGE', order .. lane, 0, 0)[1])
-    end
+  for _, lane in ipairs(lanes_to_look_at(order, lanes, look)) do
+    table.insert(found, redis.call('ZRANGE', order .. lane, 0, 0)[1])
   end
   return found
 end

@@ -1,26 +1,22 @@
 ---@include ../../platform/redis-time.lua
+---@include ../admission/redis-lanes-look.lua
+---@const ORDER_KEPT_MS ../admission/limits
 
 -- The turns of deliveries that wait for each other although each has a job: see `FormerOrder`. Their places are those beside
 -- lanes (`endpoints/admission/redis-beside-lanes.lua`): `order`, with the name of the lane behind it, and `lanes`, which says in which
 -- lane each is. `turn` has who has begun in a lane. Of each group that has held deliveries, those that may go are in `ready`.
 
--- Longer than any event is kept, so that lanes that are not removed expire.
-local FORMER_KEPT_MS = 400 * 86400000
 local END_AWAITED_MS = 3600000
 -- The newest begins when the window ends. The deliveries that it replaces are checked again after this time.
 local COALESCED_AFTER_MS = 250
 -- The others follow when these have ended.
 local COALESCED_AT_ONCE = 100
-local FORMER_LOOK_EVERY_MS = 10000
-local FORMER_LANES_AT_ONCE = 500
--- Nobody looks any more.
-local FORMER_LOOK_KEPT_MS = 60000
 
 --- Each event with its time before it.
 local function add_ready(ready, next)
   if #next == 0 then return end
   redis.call('ZADD', ready, unpack(next))
-  redis.call('PEXPIRE', ready, FORMER_KEPT_MS)
+  redis.call('PEXPIRE', ready, ORDER_KEPT_MS)
 end
 
 --- For a lane that coalesces. An event is superseded by one that was sent, never by one that may still be erased, cancelled or
@@ -34,7 +30,7 @@ local function coalesce(coalescing, ready, lane, order, event, place, window_ms)
   if is_newer then return { kind = 'superseded', by = sent_event } end
   local now = time_now()
   redis.call('HSETNX', coalescing, lane, string.format('%d', now + window_ms))
-  redis.call('PEXPIRE', coalescing, FORMER_KEPT_MS)
+  redis.call('PEXPIRE', coalescing, ORDER_KEPT_MS)
   local newest = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
   local wait_until = tonumber(redis.call('HGET', coalescing, lane))
   if newest[1] ~= event then wait_until = wait_until + COALESCED_AFTER_MS end
@@ -128,10 +124,10 @@ function look_for_turn(
     return stop { kind = why.kind, wait_until = why.wait_until, is_soon = why.is_soon, by = why.by }
   end
   redis.call('ZADD', order, 'NX', accepted_at, event)
-  redis.call('PEXPIRE', order, FORMER_KEPT_MS)
+  redis.call('PEXPIRE', order, ORDER_KEPT_MS)
   if lane ~= '' then
     redis.call('HSET', lanes, event, lane)
-    redis.call('PEXPIRE', lanes, FORMER_KEPT_MS)
+    redis.call('PEXPIRE', lanes, ORDER_KEPT_MS)
   end
   local holder = redis.call('GET', turn)
   if holder == event then return reply { kind = 'has_begun' } end
@@ -155,7 +151,7 @@ end
 ---@param event EventId
 ---@param window_ms integer
 function begin_turn(whole_order, whole_turn, ready, coalescing, lane, event, window_ms)
-  redis.call('SET', whole_turn .. lane, event, 'PX', FORMER_KEPT_MS)
+  redis.call('SET', whole_turn .. lane, event, 'PX', ORDER_KEPT_MS)
   if lane == '' then return end
   redis.call('ZREM', ready, event)
   if window_ms == 0 then return end
@@ -214,25 +210,13 @@ end
 ---@param most integer            of those that are ready
 ---@return EventId[]
 function next_in_groups(order, turn, lanes, ready, coalescing, look, most)
-  local found, seen = redis.call('ZRANGE', ready, 0, most - 1), {}
-  local now = time_now()
-  local last = redis.call('HMGET', look, 'at', 'cursor')
-  if now - tonumber(last[1] or 0) < FORMER_LOOK_EVERY_MS then return found end
-  local page = redis.call('HSCAN', lanes, last[2] or '0', 'COUNT', FORMER_LANES_AT_ONCE)
-  redis.call('HSET', look, 'at', string.format('%d', now), 'cursor', page[1])
-  redis.call('PEXPIRE', look, FORMER_LOOK_KEPT_MS)
-  for i = 2, #page[2], 2 do
-    local event, lane = page[2][i - 1], page[2][i]
-    if not redis.call('ZSCORE', order .. lane, event) then
-      redis.call('HDEL', lanes, event)
-    elseif not seen[lane] then
-      seen[lane] = true
-      local holder, next = who_is_next(order, turn, coalescing, lane)
-      if holder then table.insert(found, holder) end
-      add_ready(ready, next)
-      for n = 2, #next, 2 do
-        table.insert(found, next[n])
-      end
+  local found = redis.call('ZRANGE', ready, 0, most - 1)
+  for _, lane in ipairs(lanes_to_look_at(order, lanes, look)) do
+    local holder, next = who_is_next(order, turn, coalescing, lane)
+    if holder then table.insert(found, holder) end
+    add_ready(ready, next)
+    for n = 2, #next, 2 do
+      table.insert(found, next[n])
     end
   end
   return found
