@@ -29,6 +29,8 @@ import { TransformationStore } from '@hookferry/core/endpoints/redis-transformat
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-store';
+import type { DeliveryQuery } from '@hookferry/core/history/history-source';
+import { Recent } from '@hookferry/core/history/redis-recent';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { atomicOneByOne, createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -145,12 +147,12 @@ function connect(url: string): RedisClient {
 }
 
 /** Deliveries to one endpoint, and what is left of them in Redis. */
-async function arrange(url?: string, shards = oneShard('bull')) {
+async function arrange(url?: string, shards = oneShard('bull'), retention = testRetention) {
   const database = willClose(await openTestRedis(url));
   const { client } = database;
   const endpointStore = new EndpointStore(client, testSealer);
-  const eventStore = new EventStore(client, testRetention);
-  const deliveryStore = new DeliveryStore(client, testRetention);
+  const eventStore = new EventStore(client, retention);
+  const deliveryStore = new DeliveryStore(client, retention);
   const deliveryQueue = new DeliveryQueue(client, shards);
   const endpoint = buildEndpoint();
   await endpointStore.create(endpoint);
@@ -612,8 +614,8 @@ it.each(['strict', 'group'] as const)(
 );
 
 describe('the newest of a group, in place of an older one', () => {
-  async function arrangeGroup(aheadMs = -1_000, windowMs = 1) {
-    const arranged = await arrange();
+  async function arrangeGroup(aheadMs = -1_000, windowMs = 1, retention = testRetention) {
+    const arranged = await arrange(undefined, oneShard('bull'), retention);
     const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
     const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: windowMs } });
     await endpointStore.create(endpoint);
@@ -744,6 +746,34 @@ describe('the newest of a group, in place of an older one', () => {
       expect(await group.readRecord(each)).toMatchObject({ status: 'cancelled' });
   });
 
+  it('leaves none listed as pending that it has superseded, when it is listed for longer than their records', async () => {
+    const retention = { ...testRetention, ageMs: 1_500 };
+    const { redis, client, older, newest, ...group } = await arrangeGroup(-1, 1, retention);
+    const { endpointStore, eventStore, deliveryStore, readRecord } = group;
+    const { accountId, endpointId } = newest;
+    const { start } = openProcess(redis, {
+      receive: async () => responded(500),
+      change: { retention, eventStore, deliveryStore },
+    });
+    start();
+    while ((await readRecord(older))?.status !== 'superseded') await immediate();
+    // The list stays for what comes to it.
+    while (systemClock() < newest.acceptedAt + retention.ageMs / 2) await immediate();
+    await group.add(group.build(systemClock() - older.acceptedAt));
+    while ((await readRecord(newest))?.status !== 'cancelled') await immediate();
+    while ((await client.exists(keys.delivery(endpointId, older.eventId))) === 1) await immediate();
+
+    expect(await eventStore.findHead(accountId, older.eventId)).toBeDefined();
+    const heldDeliveries = new HeldDeliveries(redis, oneShard('bull'));
+    const recent = new Recent({ endpointStore, eventStore, deliveryStore, heldDeliveries });
+    const listed = async (query: Partial<DeliveryQuery>) =>
+      (await recent.listDeliveries({ accountId, ...query }, { limit: 10 })).entries.flatMap(
+        ({ row }) => row?.eventId ?? [],
+      );
+    expect(await listed({ endpointId })).toContain(newest.eventId);
+    expect(await listed({ endpointId })).not.toContain(older.eventId);
+  });
+
   it('leaves its place to one that came after it, once its request could not be sent', async () => {
     const { redis, older, newest, ...group } = await arrangeGroup();
     const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));
@@ -766,38 +796,102 @@ describe('the newest of a group, in place of an older one', () => {
   });
 });
 
-it('sends nothing in one request with an older delivery that is behind others with jobs of their own', async () => {
-  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
-  const redis = connect(url);
-  const endpoint = buildEndpoint({ ordering: 'strict', batch: { max_events: 5 } });
-  await endpointStore.create(endpoint);
-  const { accountId, id: endpointId } = endpoint;
-  const begunAt = systemClock() - 1_000;
-  const events = [0, 1, 2].map((i) => buildEvent({ accountId, acceptedAt: begunAt + i }));
-  const deliveries = events.map(({ id: eventId, acceptedAt }) => ({
-    accountId,
-    endpointId,
-    eventId,
-    acceptedAt,
-  }));
-  for (const event of events) {
-    await eventStore.save(event)(client);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
-  }
-  const [first, second, third] = deliveries as [NewDelivery, NewDelivery, NewDelivery];
-  const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
-  await deliveryQueue.addAll([{ ...first, isInLane: true }, second, { ...third, isInLane: true }]);
-  const place = { eventId: second.eventId, acceptedAt: begunAt + 1 };
-  await createAtomic(client)([besideLanes.join(endpointId, [place])]);
+describe('in one request', () => {
+  type Where = 'in the lane' | 'beside it' | 'not yet';
 
-  const { start, requests } = openProcess(redis);
-  start();
-  const lane = queueKeysOf('bull').lane(laneNameOf(endpointId));
-  while ((await client.exists(lane)) > 0) await immediate();
-  const sent = requests.map(({ body }) => (JSON.parse(body) as { data: { id: string }[] }).data);
-  const ids = sent.map((data) => data.map(({ id }) => id));
-  expect(ids[0]).toEqual([first.eventId]);
-  expect(ids.flat()).toEqual(events.map(({ id }) => id));
+  /** Events of a webhook: entries of its lane, deliveries with jobs of their own beside it, and some that are still to come. */
+  async function arrangeLane(given: Parameters<typeof buildEndpoint>[0], where: readonly Where[]) {
+    const arranged = await arrange();
+    const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
+    const endpoint = buildEndpoint({ batch: { max_events: 5 }, ...given });
+    await endpointStore.create(endpoint);
+    const { accountId, id: endpointId } = endpoint;
+    const begunAt = systemClock() - 1_000;
+    const group = 'a';
+    const line = lineOf(endpoint, group);
+    const events = where.map((_, i) => buildEvent({ accountId, group, acceptedAt: begunAt + i }));
+    const deliveries = events.map(({ id: eventId, acceptedAt }) => ({
+      ...{ accountId, endpointId, eventId, acceptedAt, line },
+      ...{ isInLane: true, isInBatches: endpoint.ordering === 'none' },
+    }));
+    for (const event of events) {
+      await eventStore.save(event)(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+    }
+    const redis = connect(url);
+    const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
+    const placed = (place: Where) => deliveries.filter((_, i) => where[i] === place);
+    await besideLanes.join(endpointId, placed('beside it'))(client);
+    await deliveryQueue.addAll(placed('in the lane'));
+    const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
+    return {
+      ...{ client, redis, accountId, events },
+      /** Adds the one at a place, to the lane or with a job of its own. */
+      async add(place: number, isInLane: boolean): Promise<void> {
+        await deliveryQueue.addAll(deliveries.slice(place, place + 1).map((one) => ({ ...one, isInLane })));
+      },
+      async untilLaneIsEmpty(): Promise<void> {
+        while ((await client.exists(lane)) > 0) await immediate();
+      },
+      /** The places of the events in each request. */
+      sentIn: (requests: readonly DeliveryRequest[]) =>
+        requests.map(({ body }) =>
+          (JSON.parse(body) as { data: { id: string }[] }).data.map(({ id }) =>
+            events.findIndex((event) => event.id === id),
+          ),
+        ),
+    };
+  }
+
+  it.each(['strict', 'group'] as const)(
+    'go those that are older than the first delivery with a job of its own, and no others: %s',
+    async (ordering) => {
+      const where = ['in the lane', 'in the lane', 'beside it', 'in the lane', 'in the lane'] as const;
+      const { redis, add, untilLaneIsEmpty, sentIn } = await arrangeLane({ ordering }, where);
+      const { start, requests } = openProcess(redis);
+      start();
+      while (requests.length === 0) await immediate();
+      await add(2, false);
+      await untilLaneIsEmpty();
+      expect(sentIn(requests)[0]).toEqual([0, 1]);
+      expect(sentIn(requests).flat()).toEqual([0, 1, 2, 3, 4]);
+    },
+  );
+
+  it('go all where they need not wait for each other, whatever has jobs of its own', async () => {
+    const where = ['in the lane', 'in the lane', 'beside it', 'in the lane'] as const;
+    const { redis, untilLaneIsEmpty, sentIn } = await arrangeLane({}, where);
+    const { start, requests } = openProcess(redis);
+    start();
+    await untilLaneIsEmpty();
+    while (requests.length === 0) await immediate();
+    expect(sentIn(requests)).toEqual([[0, 1, 3]]);
+  });
+
+  it('goes none behind an older event that is to be fanned out, also when its worker has died', async () => {
+    const where = ['in the lane', 'not yet', 'in the lane'] as const;
+    const given = { ordering: 'strict' } as const;
+    const { client, redis, accountId, events, add, untilLaneIsEmpty, sentIn } = await arrangeLane(given, where);
+    const [, { id, acceptedAt }] = events as [unknown, ReturnType<typeof buildEvent>];
+    await new EventQueue(client, oneShard('bull')).add({ id, accountId, type: 'a.b', body: '{}', acceptedAt });
+    const dying = openProcess(redis, {
+      receive: async (_request, abortSignal) => {
+        await once(abortSignal, 'abort');
+        return { kind: 'failed', reason: 'connect_refused', error: 'aborted', timings: {} };
+      },
+      change: { stopDeadlineMs: 20 },
+    });
+    dying.start();
+    while (dying.requests.length === 0) await immediate();
+    await dying.stop();
+    await add(1, true);
+    await client.del(createJobKeys('bull', EVENTS_QUEUE).wait);
+    const { start, requests } = openProcess(redis);
+    start();
+    await untilLaneIsEmpty();
+    expect(sentIn(dying.requests)).toEqual([[0]]);
+    expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+  });
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {

@@ -29,10 +29,9 @@ export class JobBatch implements DeliveryBatch {
     return this.job.id ?? '';
   }
 
-  async gather({ most, maxBytes, isInOrder }: WantedBatch): Promise<readonly DeliveryRun[]> {
+  async gather({ isInOrder, ...wanted }: WantedBatch): Promise<readonly DeliveryRun[]> {
     const { worker, job } = this;
-    const only = this.mayShare ? undefined : worker.laneOf(job)?.head.eventId;
-    const bounds = { most, only, maxBytes };
+    const bounds = this.mayShare ? wanted : { ...wanted, only: worker.laneOf(job)?.head.eventId };
     const known = worker.batchOf(job)?.members;
     if (known) return known.map((member) => worker.memberRunOf(job, member, this.#data, this));
     if (isInOrder) return await this.#gatherHeads(bounds);

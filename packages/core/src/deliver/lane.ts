@@ -75,16 +75,23 @@ async function lookForTurn(
 // What has come into the lane with a job of its own keeps its place among those until it ends. The newest goes before: the others of
 // the lane end as superseded after it.
 async function lookBeside(
-  { besideLanes }: AttemptParts,
-  { endpointId }: DeliveryRun,
+  parts: AttemptParts,
+  run: DeliveryRun,
   lane: LaneRun,
   as: 'first' | 'newest',
 ): Promise<{ readonly first: LanePlace | undefined; readonly isBesideJobs: boolean }> {
+  if (as === 'newest') return await lookOutside(parts, run, lane);
+  const first = await parts.besideLanes.first(run.endpointId, lineOfLane(run.endpointId, lane.name));
+  return { first, isBesideJobs: first !== undefined };
+}
+
+/** The first delivery beside a lane that is no entry of it, and whether any has a place beside it. */
+export async function lookOutside(
+  { besideLanes }: AttemptParts,
+  { endpointId }: DeliveryRun,
+  lane: LaneRun,
+): Promise<{ readonly first: LanePlace | undefined; readonly isBesideJobs: boolean }> {
   const line = lineOfLane(endpointId, lane.name);
-  if (as === 'first') {
-    const first = await besideLanes.first(endpointId, line);
-    return { first, isBesideJobs: first !== undefined };
-  }
   for (let from = 0; ; from += LOOKED_AT_ONCE) {
     const some = await besideLanes.list(endpointId, line, from, LOOKED_AT_ONCE);
     const first = some.length > 0 ? await lane.findOutside(some) : undefined;
