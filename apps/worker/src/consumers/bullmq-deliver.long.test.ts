@@ -31,6 +31,7 @@ import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-store';
 import type { DeliveryQuery } from '@hookferry/core/history/history-source';
 import { Recent } from '@hookferry/core/history/redis-recent';
+import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { atomicOneByOne, createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -41,7 +42,9 @@ import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { Redelivery, type RedeliveryParts } from '@hookferry/core/replays/redelivery';
+import { Replays, type ReplaysParts } from '@hookferry/core/replays/replays';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
@@ -50,6 +53,7 @@ import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEndpoints } from '@hookferry/core/testing/build-endpoints';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
+import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { fake } from '@hookferry/core/testing/fake';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
@@ -992,5 +996,43 @@ it.each(['none', 'strict'] as const)(
     const [before, again] = requests;
     expect(again?.headers['webhook-id']).toBe(before?.headers['webhook-id']);
     expect(again?.body).toBe(before?.body);
+  },
+);
+
+it.each(['none', 'strict'] as const)(
+  'counts each delivery of a batch that a replay has sent, however many pages it is on, with the order %s',
+  async (ordering) => {
+    const { url, client, addDelivery, endpointStore, eventStore, deliveryStore, readRecord } = await arrange();
+    const endpoint = buildEndpoint({ ordering, batch: { max_events: 3, max_wait_ms: 60_000 } });
+    await endpointStore.create(endpoint);
+    let isUp = false;
+    const { start, requests } = openProcess(connect(url), {
+      receive: async () => responded(isUp ? 204 : 503),
+    });
+    const deliveries: NewDelivery[] = [];
+    for (let i = 0; i < 3; i += 1) deliveries.push(await addDelivery(endpoint));
+    const read = () => Promise.all(deliveries.map(readRecord));
+    start();
+    while ((await read()).some((record) => record?.attempts.length !== 1));
+    isUp = true;
+    const { accountId, id: endpointId } = endpoint;
+    const createdAt = systemClock();
+    const range = { since: 0, until: createdAt + 60_000 };
+    // One delivery at a time.
+    const order = buildReplayOrder({ accountId, endpointId, mode: 'pending', createdAt, ...range, rate: 1 });
+    const { deliveryQueue, heldDeliveries, besideLanes } = buildAdmission({ redis: client, clock: systemClock });
+    const stores = { endpointStore, eventStore, deliveryStore, heldDeliveries, besideLanes };
+    const history = new WholeHistory(new Recent(stores));
+    const acting = { ...stores, history, deliveryQueue, atomic: createAtomic(client), clock: systemClock, emit: () => {} };
+    const replayStore = new ReplayStore(client, 60_000);
+    await replayStore.create(order);
+    const redelivery = new Redelivery(fake<RedeliveryParts>(acting));
+    const replays = new Replays(fake<ReplaysParts>({ ...acting, replayStore, redelivery }));
+    while ((await replayStore.find(order.id))?.enqueued === 0) await replays.step(order);
+    while ((await read()).some((record) => record?.status !== 'delivered'));
+    while ((await replays.step(order)).kind !== 'done');
+    expect(requests).toHaveLength(2);
+    expect(await replayStore.find(order.id)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+    expect(await replayStore.listSent(order.id, 10)).toHaveLength(3);
   },
 );

@@ -30,6 +30,7 @@ import {
   endDelays,
   findHeads,
   findRunning,
+  findTogether,
   nextPriority,
 } from './bullmq-delivery-queue.script';
 import {
@@ -268,6 +269,20 @@ export class DeliveryQueue {
       })(this.redis),
     );
     return new Set(heads.flat());
+  }
+
+  /** The others with which some deliveries of an endpoint go in one request. */
+  async findTogether(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    const others = await this.#inEach({ endpointId }, ({ keys, shard }) =>
+      findTogether({
+        lines: shard.lines(endpointId),
+        base: keys.base,
+        tag: shard.tag,
+        endpoint: endpointId,
+        ofEvents: eventIds,
+      })(this.redis),
+    );
+    return [...new Set(others.flat())];
   }
 
   /**
