@@ -36,6 +36,7 @@ import {
   addToLanes,
   bringHeadForward,
   dropFromLane,
+  findOver,
   type LaneStandingReply,
   laneStanding,
 } from './bullmq-lanes.script';
@@ -184,6 +185,29 @@ export class DeliveryQueue {
     return (await Promise.all(read)).some(([eventId, place]) => {
       return eventId && isBefore({ eventId: eventId as EventId, acceptedAt: Number(place) }, entry);
     });
+  }
+
+  /**
+   * Some entries of a lane, and whether there are more: those that were accepted until a time and not requested after it. Each call
+   * gives others; an hour after the first call they come again.
+   */
+  async findOver(
+    { endpointId }: Pick<DeliveryParts, 'endpointId'>,
+    lane: LaneName,
+    until: number,
+  ): Promise<{ readonly entries: readonly LanePlace[]; readonly areMore: boolean }> {
+    const { keys, shard } = this.#shards.in(this.shards.homeShardOf(endpointId));
+    const { events, places, requests, areMore } = await findOver({
+      lane: shard.lane(lane),
+      carried: shard.carried(lane),
+      job: keys.job(laneJobIdOf(lane)),
+      latest: until,
+    })(this.redis);
+    const entries = events.map((eventId, i) => {
+      // A script gives null for none.
+      return { eventId, acceptedAt: places[i] ?? 0, request: requests[i] ?? undefined };
+    });
+    return { entries, areMore };
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
