@@ -7,7 +7,7 @@ import { MovedStore } from '../../events/redis-moved';
 import { MovedIds } from '../../events/redis-moved-ids';
 import { RehydrationStore } from '../../events/redis-rehydration';
 import { atomicOneByOne } from '../../platform/redis-atomic';
-import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
+import type { DeliveryJob } from '../../queue/delivery-job';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';
 import { RunningJobs } from '../../queue/bullmq-running-jobs';
