@@ -225,7 +225,7 @@ export async function endThoseOver(parts: AttemptParts, run: DeliveryRun, lane: 
   const overUntil = clock() - retention.ageMs;
   if (lane.place > overUntil || lane.size === 1) return;
   for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
-    const { entries, areMore } = await deliveryQueue.findOver(run, lane.name, overUntil);
+    const { entries, areMore } = await deliveryQueue.findOver(run.endpointId, lane.name, overUntil);
     const others = entries.filter(({ eventId }) => eventId !== run.eventId);
     const loaded = await Promise.all(others.map((entry) => loadDelivery(parts, lane.runOf(entry))));
     const ended = others.filter((_, i) => loaded[i]?.kind === 'ended');

@@ -595,7 +595,7 @@ it('gives what may be open no longer once in an hour, however many that carry a 
   await queue.addRequested(requested);
   await queue.addAll([entry(first), entry(second)]);
   const lane = laneNameOf(endpointId);
-  const find = async (until = NOW) => await queue.findOver({ endpointId }, lane, until);
+  const find = async (until = NOW) => await queue.findOver(endpointId, lane, until);
   expect(await find()).toEqual({ entries: [], areMore: true });
   expect(await find()).toEqual({ entries: [place(first)], areMore: false });
   const late = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
