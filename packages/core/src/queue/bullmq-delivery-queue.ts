@@ -537,7 +537,7 @@ function joinBeside(besideLanes: JoinedBesideLanes, deliveries: readonly Deliver
 }
 
 function requestIn(stored: string | null): JobRequest {
-  const request = requestSchema.safeParse(parsedOrUndefined(stored ?? '')).data;
+  const request = stored === null ? undefined : requestSchema.safeParse(parsedOrUndefined(stored)).data;
   return request === undefined ? 'no_request' : { requestId: request.id };
 }
 
