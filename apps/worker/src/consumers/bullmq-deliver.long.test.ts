@@ -103,7 +103,7 @@ function openProcess(
     transformPool: fake<TransformPool>({
       run: () => Promise.reject(new Error('No endpoint here has code.')),
     }),
-    placement: new DeliveryPlacement(redis, { ...shards, isStable: true }, admission.deliveryQueue),
+    placement: new DeliveryPlacement(redis, { ...shards, isStable: true }),
     deliveryQueue: new DeliveryQueue(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards),
     atomic: createAtomic(redis),
@@ -554,12 +554,7 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   let looks = 0;
   // By the layout of before it is in another one.
   const homeShardOf = () => ({ prefix: ++looks > 1 ? 'bull' : 'other' });
-  const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
-  const placement = new DeliveryPlacement(
-    redis,
-    { ...oneShard('bull'), homeShardOf, isStable: true },
-    deliveryQueue,
-  );
+  const placement = new DeliveryPlacement(redis, { ...oneShard('bull'), homeShardOf, isStable: true });
   const { start, sentIds } = openProcess(redis, { change: { placement } });
   const { accountId, id: endpointId } = endpoint;
   const event = buildEvent({ accountId, acceptedAt: systemClock() });
@@ -664,10 +659,9 @@ describe('the newest of a group, in place of an older one', () => {
 
   it('waits while a worker has it in another shard', async () => {
     const { redis, client, newest, ...group } = await arrangeGroup();
-    const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
     const layout = { ...oneShard('bull'), isStable: false };
     const { start, sentIds } = openProcess(redis, {
-      change: { placement: new DeliveryPlacement(redis, layout, deliveryQueue) },
+      change: { placement: new DeliveryPlacement(redis, layout) },
     });
     await client.set(keys.sending(newest.endpointId, newest.eventId), 'other');
     start();
@@ -684,7 +678,7 @@ describe('the newest of a group, in place of an older one', () => {
     const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }];
     const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
     const deliveryQueue = new DeliveryQueue(redis, shards);
-    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false }, deliveryQueue);
+    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false });
     // By the layout of before, the newest was added there, where a worker has it.
     await deliveryQueue.removeIdle([newest]);
     await new DeliveryQueue(redis, oneShard(other.prefix)).addAll([newest]);

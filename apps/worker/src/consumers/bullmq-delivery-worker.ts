@@ -22,12 +22,6 @@ import { mapReply } from '@hookferry/core/platform/redis-atomic';
 import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import type { Guard } from '@hookferry/core/platform/redis-lua';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import {
-  type DeliveryJob,
-  decodeRequest,
-  deliveryJobSchema,
-  requestSchema,
-} from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import type {
   BatchBounds,
@@ -44,6 +38,12 @@ import type {
   TakenJob,
 } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { JoiningDelivery, OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
+import {
+  type DeliveryJob,
+  decodeRequest,
+  deliveryJobSchema,
+  requestSchema,
+} from '@hookferry/core/queue/delivery-job';
 import {
   DelayedError,
   type Job,

@@ -126,29 +126,32 @@ local function go_on_if_full(lane, queue, delayed, priority_of)
   return true
 end
 
---- After entries were added: its job, if there was none, and its counts. An operator may have removed the job of those that are there.
+--- After entries were added: its job, if there was none, and its counts. An operator may have removed the job of those that are there:
+--- then it is closed as that was, until it is taken.
 local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
   if lane.added == 0 and lane.has_job then return end
   local others = lane.has_job and 0 or redis.call('ZCARD', lane.key) - lane.added
   if lane.added + others == 0 then return end
-  local id = lane_job(lane.name)
+  local id, is_new = lane_job(lane.name), not lane.has_job and others == 0
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
     store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority, '')
     if lane.is_in_batches then redis.call('HSET', queue.base .. id, jobFields.inBatches, '1') end
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
-    if others == 0 then count_line(tag, lane.name, 1) end
-    count_behind(behind_heads, others > 0 and lane.added or lane.added - 1, lane.is_in_batches)
-    lane.carries = lane.carries or others > 0 and redis.call('EXISTS', carried_of(tag, lane.name)) == 1
-  elseif lane.closed then
+    if is_new then count_line(tag, lane.name, 1) end
+    lane.closed = not is_new and closed_without_job(tag, lane.name)
+    if lane.closed then redis.call('HSET', queue.base .. id, 'closed', lane.closed) end
+    lane.carries = lane.carries or not is_new and redis.call('EXISTS', carried_of(tag, lane.name)) == 1
+  end
+  if lane.closed then
     count_behind_closed(counts, counted, tag, lane.account, lane.name, lane.closed, lane.added)
     go_on_if_full(lane, queue, delayed, priority_of)
   elseif lane.is_held then
     count_lane_held(counts, counted, tag, lane.account, lane.endpoint)
     go_on_if_full(lane, queue, delayed, priority_of)
   else
-    count_behind(behind_heads, lane.added, lane.is_in_batches)
+    count_behind(behind_heads, is_new and lane.added - 1 or lane.added, lane.is_in_batches)
   end
   if lane.carries then redis.call('HSET', queue.base .. id, 'carries', '1') end
 end
@@ -472,8 +475,9 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)
   local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
-  if fields[4] then
-    leave_closed(key, counts, counted, tag, account, name, fields[4], 1)
+  local closed = fields[4] or not fields[3] and closed_without_job(tag, name)
+  if closed then
+    leave_closed(key, counts, counted, tag, account, name, closed, 1)
   elseif fields[2] and not line_in(name) then
     count_lane_held(counts, counted, tag, account, name)
   elseif left > 0 then
@@ -481,7 +485,8 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   end
   if left > 0 or is_running then return false end
   local is_idle = redis.call('ZREM', delayed, id) + redis.call('ZREM', failed, id) + redis.call('ZREM', prioritized, id)
-  if is_idle > 0 then
+  -- Somebody may have removed it.
+  if is_idle > 0 or not fields[3] then
     redis.call('DEL', key, carried_of(tag, name))
     count_line(tag, name, -1)
   end

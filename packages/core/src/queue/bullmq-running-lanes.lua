@@ -253,7 +253,9 @@ function close_line(
   local key, endpoint, size = base .. lane_job(name), endpoint_of(name), redis.call('ZCARD', lane_of(tag, name))
   if full_at and size >= full_at then return false end
   local behind = math.max(size - 1, 0)
-  if redis.call('HSETNX', key, 'closed', event or LEFT_ALONE) == 0 then return true end
+  local closed = event or LEFT_ALONE
+  if redis.call('HSETNX', key, 'closed', closed) == 0 then return true end
+  note_closed(tag, name, closed)
   note_hold(key, hold, previous_started_at)
   if full_at then redis.call('HSET', key, jobFields.fullAt, full_at) end
   count_behind(behind_heads, -behind)
@@ -279,6 +281,7 @@ end
 function wait_in_window(lock, behind_heads, base, tag, token, name)
   if redis.call('GET', lock) ~= token then return end
   if redis.call('HSETNX', base .. lane_job(name), 'closed', IN_WINDOW) == 0 then return end
+  note_closed(tag, name, IN_WINDOW)
   local behind = math.max(redis.call('ZCARD', lane_of(tag, name)) - 1, 0)
   count_behind(behind_heads, -behind)
   change_count(lines_of(tag, endpoint_of(name)), HELD_MORE, -behind)
