@@ -305,14 +305,8 @@ local function go_on(
   local id, lane, endpoint = lane_job(name), lane_of(tag, name), endpoint_of(name)
   local key = queue.base .. id
   local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
-  local known = redis.call(
-    'HMGET',
-    key,
-    jobFields.attemptsStarted,
-    jobFields.inBatches,
-    jobFields.holds,
-    jobFields.members
-  )
+  local known =
+    redis.call('HMGET', key, jobFields.attemptsStarted, jobFields.inBatches, jobFields.holds, jobFields.members)
   local is_in_batches = known[2]
   stays_held = stays_held and next[1] and known[3]
   if stays_held then

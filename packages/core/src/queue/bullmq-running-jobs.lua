@@ -116,7 +116,19 @@ end
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
 ---
 --- `stays` tells the first one, if it is known.
-local function turn_in(jobs_of_events, tag, account, name, began, has_waited, carries, sent, is_in_batches, looks, stays)
+local function turn_in(
+  jobs_of_events,
+  tag,
+  account,
+  name,
+  began,
+  has_waited,
+  carries,
+  sent,
+  is_in_batches,
+  looks,
+  stays
+)
   local lane, line, endpoint = lane_of(tag, name), line_in(name), endpoint_of(name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil

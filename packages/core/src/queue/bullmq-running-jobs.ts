@@ -18,7 +18,14 @@ import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
 import { type BatchMember, membersOf } from './bullmq-running-batches';
-import { delayJobs, endJobs, type HeadRecord, type JobRecord, keepJob, takeJob } from './bullmq-running-jobs.script';
+import {
+  delayJobs,
+  endJobs,
+  type HeadRecord,
+  type JobRecord,
+  keepJob,
+  takeJob,
+} from './bullmq-running-jobs.script';
 
 /** A job that a worker has locked. */
 export interface LockedJob {

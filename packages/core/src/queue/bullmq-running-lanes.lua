@@ -7,7 +7,20 @@
 
 --- The next head of a lane comes at once, if no other job waits: what takes a job after that takes the lane's again, and sees to its
 --- fields. Gives whether it does so.
-local function goes_on_at_once(wait, delayed, prioritized, counter, meta, base, tag, token, name, event, has_request, now)
+local function goes_on_at_once(
+  wait,
+  delayed,
+  prioritized,
+  counter,
+  meta,
+  base,
+  tag,
+  token,
+  name,
+  event,
+  has_request,
+  now
+)
   local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
   if queue.is_paused or queue.most_active or queue.unsorted > 0 or queue.sorted > 0 then return false end
   local id, lane = lane_job(name), lane_of(tag, name)
