@@ -345,6 +345,6 @@ function jobIdOf(delivery: DeliveryParts, batch: string | null | undefined): str
 }
 
 function requestIn(stored: string | null): JobRequest {
-  const request = requestSchema.safeParse(parsedOrUndefined(stored ?? '')).data;
+  const request = stored === null ? undefined : requestSchema.safeParse(parsedOrUndefined(stored)).data;
   return request === undefined ? 'no_request' : { requestId: request.id };
 }

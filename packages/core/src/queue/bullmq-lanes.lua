@@ -306,8 +306,10 @@ local function go_on(
   local id, lane, endpoint = lane_job(name), lane_of(tag, name), endpoint_of(name)
   local key = queue.base .. id
   local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
-  local is_in_batches = redis.call('HEXISTS', key, jobFields.inBatches) == 1
-  stays_held = stays_held and next[1] and redis.call('HEXISTS', key, jobFields.holds) == 1
+  local known =
+    redis.call('HMGET', key, jobFields.attemptsStarted, jobFields.inBatches, jobFields.holds, jobFields.members)
+  local is_in_batches = known[2]
+  stays_held = stays_held and next[1] and known[3]
   if stays_held then
     count_lane_held(counts, counted, tag, account, endpoint)
   elseif was_held then
@@ -323,15 +325,16 @@ local function go_on(
   end
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
   local priority = priority_of(account, endpoint, 1)
-  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1' }
-  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
-  forget_head(key, jobFields.attemptsStarted, jobFields.fullAt)
-  -- Its holds are read only if it ran before.
-  if stays_held then
-    redis.call('HSET', key, jobFields.attemptsStarted, 1)
+  -- A head that ran once has left nothing else. A field that is missing costs Redis the most.
+  if known[1] ~= '1' or known[3] or known[4] then
+    forget_head(key, jobFields.fullAt, stays_held and 'head' or jobFields.holds)
   else
-    redis.call('HDEL', key, jobFields.holds)
+    redis.call('HDEL', key, 'head')
   end
+  -- Its holds are read only if it ran before.
+  local starts = { jobFields.attemptsStarted, stays_held and 1 or 0 }
+  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1', unpack(starts) }
+  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
   redis.call('DEL', key .. ':lock')
   put_in_place(queue, { id }, { priority })
   finish()
