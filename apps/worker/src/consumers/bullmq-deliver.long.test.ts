@@ -9,7 +9,12 @@ import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
-import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
+import {
+  type DeliveryRequested,
+  deliveryIdOf,
+  type NewDelivery,
+  type RequestTrigger,
+} from '@hookferry/core/domain/delivery';
 import { laneNameOf, lineOf } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
@@ -109,7 +114,7 @@ function openProcess(
     transformPool: fake<TransformPool>({
       run: () => Promise.reject(new Error('No endpoint here has code.')),
     }),
-    placement: new DeliveryPlacement(redis, { ...shards, isStable: true }, admission.deliveryQueue),
+    placement: new DeliveryPlacement(redis, { ...shards, isStable: true }),
     deliveryQueue: new DeliveryQueue(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards),
     atomic: createAtomic(redis),
@@ -560,12 +565,7 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   let looks = 0;
   // By the layout of before it is in another one.
   const homeShardOf = () => ({ prefix: ++looks > 1 ? 'bull' : 'other' });
-  const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
-  const placement = new DeliveryPlacement(
-    redis,
-    { ...oneShard('bull'), homeShardOf, isStable: true },
-    deliveryQueue,
-  );
+  const placement = new DeliveryPlacement(redis, { ...oneShard('bull'), homeShardOf, isStable: true });
   const { start, sentIds } = openProcess(redis, { change: { placement } });
   const { accountId, id: endpointId } = endpoint;
   const event = buildEvent({ accountId, acceptedAt: systemClock() });
@@ -578,9 +578,13 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   expect(sentIds()).toEqual([event.id]);
 });
 
-it.each(['strict', 'group'] as const)(
-  'ends what is behind a held delivery that was requested again, once its own retention is over: %s',
-  async (ordering) => {
+it.each([
+  ['strict', 0],
+  ['group', 0],
+  ['strict', 120],
+] as const)(
+  'ends what is behind held deliveries that were requested again, once its own retention is over: %s, %i more requested',
+  async (ordering, moreRequested) => {
     const { url, endpointStore, client, eventStore, deliveryStore, readRecord } = await arrange();
     const redis = connect(url);
     const endpoint = buildEndpoint({ ordering, status: 'disabled' });
@@ -590,29 +594,35 @@ it.each(['strict', 'group'] as const)(
     const line = lineOf(endpoint, group);
     const requestedAt = systemClock();
     const retention = { ...testRetention, ageMs: 60_000 };
-    const add = async (acceptedAt: number) => {
+    const requested = { requestId: 'rdl_1', trigger: 'manual', requestedAt } as const;
+    const add = async (acceptedAt: number, request?: DeliveryRequested) => {
       const event = buildEvent({ accountId, group, acceptedAt });
       const entry = { accountId, endpointId, eventId: event.id, acceptedAt, isInLane: true, line };
       await eventStore.save(event)(client);
       await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt))(client);
-      await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+      const queue = new DeliveryQueue(redis, oneShard('bull'));
+      if (request) await queue.addRequested([{ ...entry, request }]);
+      else await queue.addAll([entry]);
       return entry;
     };
     const first = await add(requestedAt - retention.ageMs - 3);
-    const requested = { kind: 'requested', requestId: 'rdl_1', trigger: 'manual', requestedAt } as const;
-    await deliveryStore.append(first, requested);
+    await deliveryStore.append(first, { kind: 'requested', ...requested });
+    const stay = [first];
+    while (stay.length <= moreRequested) stay.push(await add(requestedAt - retention.ageMs - 3, requested));
+    stay.sort((a, b) => (a.eventId < b.eventId ? -1 : 1));
     const over = [await add(requestedAt - retention.ageMs - 2), await add(requestedAt - retention.ageMs)];
     const open = await add(requestedAt);
     const { signals, start, sentIds } = openProcess(redis, { change: { retention } });
     start();
     while (signals.named('delivery.ended').length < over.length) await immediate();
     const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
-    while ((await client.zcard(lane)) > 2) await immediate();
-    expect(await client.zrange(lane, '0', '-1')).toEqual([first.eventId, open.eventId]);
+    stay.push(open);
+    while ((await client.zcard(lane)) > stay.length) await immediate();
+    expect(await client.zrange(lane, '0', '-1')).toEqual(stay.map(({ eventId }) => eventId));
     for (const each of over) expect(await readRecord(each)).toMatchObject({ status: 'cancelled' });
     for (const each of [first, open]) expect(await readRecord(each)).toMatchObject({ isOpen: true });
     const held = new HeldDeliveries(redis, oneShard('bull'));
-    while ((await held.count(endpointId)) !== 2) await immediate();
+    while ((await held.count(endpointId)) !== stay.length) await immediate();
     expect(sentIds()).toEqual([]);
   },
 );
@@ -670,10 +680,9 @@ describe('the newest of a group, in place of an older one', () => {
 
   it('waits while a worker has it in another shard', async () => {
     const { redis, client, newest, ...group } = await arrangeGroup();
-    const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
     const layout = { ...oneShard('bull'), isStable: false };
     const { start, sentIds } = openProcess(redis, {
-      change: { placement: new DeliveryPlacement(redis, layout, deliveryQueue) },
+      change: { placement: new DeliveryPlacement(redis, layout) },
     });
     await client.set(keys.sending(newest.endpointId, newest.eventId), 'other');
     start();
@@ -690,7 +699,7 @@ describe('the newest of a group, in place of an older one', () => {
     const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }];
     const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
     const deliveryQueue = new DeliveryQueue(redis, shards);
-    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false }, deliveryQueue);
+    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false });
     // By the layout of before, the newest was added there, where a worker has it.
     await deliveryQueue.removeIdle([newest]);
     await new DeliveryQueue(redis, oneShard(other.prefix)).addAll([newest]);

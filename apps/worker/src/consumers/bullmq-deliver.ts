@@ -11,14 +11,13 @@ import {
   parseDeliveryId,
 } from '@hookferry/core/domain/delivery';
 import type { LaneName } from '@hookferry/core/domain/endpoint';
-import type { EventId } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
-import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningBatches } from '@hookferry/core/queue/bullmq-running-batches';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { type OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
+import type { DeliveryJob } from '@hookferry/core/queue/delivery-job';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import type { Job } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
@@ -29,6 +28,7 @@ import {
   notADelivery,
   readData,
   type TakenBatch,
+  type TakenEntry,
   type TakenLane,
 } from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
@@ -154,25 +154,28 @@ async function runLane(
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
   const { placement, shard, worker, emit } = parts;
-  const { eventId } = head;
-  if (eventId === undefined) return DONE;
+  if (!hasEvent(head)) return DONE;
   if (!placement.isInHomeShard(owned, shard)) {
     return await orTryAgainSoon(() => moveLane(parts, job, { head, owned }), job, token, emit);
   }
   if (head.turn === 'behind_event' && !head.isInBatches) return { kind: 'later', delayMs: BEHIND_MS };
   const waits = !head.isInBatches && !head.hadBegun && !placement.isStable;
-  if (waits && (await isBehindElsewhere(parts, { ...head, eventId }, owned))) {
+  if (waits && (await isBehindElsewhere(parts, head, owned))) {
     return { kind: 'later', delayMs: BEHIND_MS };
   }
   const batch = new JobBatch(worker, job, placement.isStable);
-  const run = worker.laneRunOf(job, { ...head, eventId }, owned, readData(job.data), batch);
+  const run = worker.laneRunOf(job, head, owned, readData(job.data), batch);
   return await attempt(parts, job, run, abortSignal);
+}
+
+function hasEvent(head: TakenLane['head']): head is TakenEntry {
+  return head.eventId !== undefined;
 }
 
 /** First the events: what they bring meanwhile is in a lane then. */
 async function isBehindElsewhere(
   { attemptParts, placement, shard }: ShardParts,
-  { eventId, place: acceptedAt }: TakenLane['head'] & { readonly eventId: EventId },
+  { eventId, place: acceptedAt }: TakenEntry,
   owned: OwnedLane,
 ): Promise<boolean> {
   const asked = { accountId: owned.accountId, id: eventId, acceptedAt };
@@ -209,9 +212,9 @@ async function runBatch(
 }
 
 /** Gives whether all have jobs in their home shard, so that the batch may go. */
-async function moveMembers({ attemptParts }: ShardParts, batch: JobBatch): Promise<boolean> {
+async function moveMembers({ placement }: ShardParts, batch: JobBatch): Promise<boolean> {
   const runs = await batch.gather({ most: Number.MAX_SAFE_INTEGER, maxBytes: 0, isInOrder: false });
-  const moved = runs.map(async (run) => await attemptParts.deliveryQueue.moveToHomeShard(run));
+  const moved = runs.map(async (run) => await placement.moveHome(run));
   return !(await Promise.all(moved)).includes(false);
 }
 
@@ -220,9 +223,9 @@ async function moveLane(
   job: Job<DeliveryJob>,
   { head, owned: lane }: TakenLane,
 ): Promise<DeliverResult> {
-  const { attemptParts, runningLanes, worker } = parts;
+  const { placement, runningLanes, worker } = parts;
   const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
-  const events = await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, head);
+  const events = await placement.moveEntriesHome(lane, entries, head);
   if (events.length === 0 && entries.length > 0) return MOVE_LATER;
   await worker.endLaneBy(job, runningLanes.forget(lane, events));
   return DONE;
@@ -259,6 +262,6 @@ async function orWhenReadable(
   }
 }
 
-async function moveJob({ attemptParts }: ShardParts, run: DeliveryRun): Promise<DeliverResult> {
-  return (await attemptParts.deliveryQueue.moveToHomeShard(run)) ? DONE : MOVE_LATER;
+async function moveJob({ placement }: ShardParts, run: DeliveryRun): Promise<DeliverResult> {
+  return (await placement.moveHome(run)) ? DONE : MOVE_LATER;
 }

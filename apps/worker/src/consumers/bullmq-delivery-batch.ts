@@ -7,8 +7,8 @@ import {
   type WantedBatch,
 } from '@hookferry/core/domain/delivery';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { BatchBounds } from '@hookferry/core/queue/bullmq-running-batches';
+import type { DeliveryJob } from '@hookferry/core/queue/delivery-job';
 import type { Job } from 'bullmq';
 import { type DeliveryJobData, type DeliveryWorker, readData } from './bullmq-delivery-worker';
 

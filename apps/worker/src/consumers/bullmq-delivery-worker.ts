@@ -22,12 +22,6 @@ import { mapReply } from '@hookferry/core/platform/redis-atomic';
 import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import type { Guard } from '@hookferry/core/platform/redis-lua';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import {
-  type DeliveryJob,
-  decodeRequest,
-  deliveryJobSchema,
-  requestSchema,
-} from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import type {
   BatchBounds,
@@ -44,6 +38,12 @@ import type {
   TakenJob,
 } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { JoiningDelivery, OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
+import {
+  type DeliveryJob,
+  decodeRequest,
+  deliveryJobSchema,
+  requestSchema,
+} from '@hookferry/core/queue/delivery-job';
 import {
   DelayedError,
   type Job,
@@ -94,7 +94,8 @@ export interface TakenLane {
   readonly owned: OwnedLane;
 }
 
-type TakenEntry = TakenHead & { readonly eventId: EventId; readonly goesAsNewest?: boolean };
+/** One that is in the lane. */
+export type TakenEntry = TakenHead & { readonly eventId: EventId; readonly goesAsNewest?: boolean };
 
 /** A batch whose job runs. */
 export interface TakenBatch {
@@ -640,7 +641,8 @@ function isOfDelivery(error: Error): boolean {
 }
 
 function withRequest(data: DeliveryJobData, stored: string | undefined): DeliveryJobData {
-  const request = requestSchema.safeParse(parsedOrUndefined(stored ?? '')).data;
+  if (stored === undefined) return data;
+  const request = requestSchema.safeParse(parsedOrUndefined(stored)).data;
   return request ? { ...data, request } : data;
 }
 

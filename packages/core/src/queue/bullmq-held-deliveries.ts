@@ -32,7 +32,6 @@ import {
   type TimeRange,
   timelinePages,
 } from '../platform/redis-timeline';
-import { standingOfLane } from './bullmq-delivery-queue';
 import {
   askForWakeUp,
   claimDueWakeUps,
@@ -41,7 +40,7 @@ import {
   forgetHeld,
   releaseHeld,
 } from './bullmq-held-deliveries.script';
-import { findLanes } from './bullmq-lanes.script';
+import { findLanes, laneStanding } from './bullmq-lanes.script';
 import { createJobKeys, jobFields } from './bullmq-layout';
 import { byShard, PerShard } from './per-shard';
 
@@ -322,7 +321,9 @@ export class HeldDeliveries {
         asked.set(name, [...(asked.get(name) ?? []), eventId]);
       }
       const standings = [...asked].map(async ([name, events]) => {
-        const { first, holds, ...standing } = await standingOfLane(jobs, keys, name)(this.redis);
+        const jobId = laneJobIdOf(name);
+        const looked = { lane: keys.lane(name), job: jobs.job(jobId), lock: jobs.lock(jobId) };
+        const { first, holds, ...standing } = await laneStanding(looked)(this.redis);
         if (first === undefined) return undefined;
         const { isHeld, isInWindow, isInBatches } = standing;
         return { first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), asked: events };
