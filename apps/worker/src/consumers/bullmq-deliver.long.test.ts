@@ -724,6 +724,52 @@ describe('the newest of a group, in place of an older one', () => {
     });
   });
 
+  describe('that has ended after it was noted as sent', () => {
+    /** The older one is left in the lane. */
+    async function arrangeEnded() {
+      const { redis, newest, name, ...group } = await arrangeGroup();
+      const shard = { prefix: 'bull' };
+      const atomic = createAtomic(redis);
+      const [{ job }] = await atomic([new RunningJobs(redis, shard, 30_000).take('token')]);
+      const lanes = new RunningLanes(redis, shard);
+      const owned = { ...newest, lane: name, token: job?.token ?? '', wasHeld: false };
+      await lanes.begin(owned, newest.eventId, 'newest');
+      await lanes.markSent(owned, newest);
+      const end = () => atomic([lanes.end(owned, { eventId: newest.eventId, hasRequest: false }, 'nothing')]);
+      return {
+        ...group,
+        ...{ newest, end },
+        async sendRest() {
+          const { start, sentIds } = openProcess(redis);
+          start();
+          while (!(await group.isLaneEmpty())) await immediate();
+          return sentIds();
+        },
+      };
+    }
+
+    it('supersedes it, also when only a history has its record', async () => {
+      const { older, end, sendRest, readRecord } = await arrangeEnded();
+      await end();
+      expect(await sendRest()).toEqual([]);
+      expect(await readRecord(older)).toMatchObject({ status: 'superseded' });
+    });
+
+    it('does not if it was erased before its attempt was recorded', async () => {
+      const { older, newest, end, sendRest, deliveryStore } = await arrangeEnded();
+      await deliveryStore.append(newest, { kind: 'cancelled', reason: 'payload_erased' });
+      await end();
+      expect(await sendRest()).toEqual([older.eventId]);
+    });
+
+    it('does not if it has failed for good without an attempt', async () => {
+      const { older, newest, end, sendRest, jobKeyOf, client } = await arrangeEnded();
+      await client.hset(jobKeyOf(newest), 'data', JSON.stringify({ account_id: newest.accountId }));
+      await end();
+      expect(await sendRest()).toEqual([older.eventId]);
+    });
+  });
+
   it('goes before older ones that have come into its lane with jobs of their own', async () => {
     const { redis, client, older, newest, ...group } = await arrangeGroup();
     // As they are once they have joined it.

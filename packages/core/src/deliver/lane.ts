@@ -2,7 +2,7 @@ import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../dom
 import { type Endpoint, findLane, lineOfLane, placeInOrder } from '../domain/endpoint';
 import { AGAIN_AT_ONCE, type DeliverResult, DONE, passOn } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
-import { endUnsent, loadDelivery, type ReadyDelivery } from './load-delivery';
+import { endUnsent, isGone, loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
@@ -160,16 +160,15 @@ async function takeTurnOfNewest(
   return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
 }
 
-// It is noted before its request: its worker may have been killed after that, and it erased then. What is in the history has almost
-// always been tried.
+// It is noted before its request: its worker may have been killed after that, and it erased then. What is only in the history has
+// almost always been tried.
 async function wasSent(
-  { deliveryStore }: AttemptParts,
+  parts: AttemptParts,
   { endpointId }: DeliveryRun,
   { eventId }: LanePlace,
 ): Promise<boolean> {
-  const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
-  if (state.attempts.length > 0) return true;
-  return length === 0 && (await deliveryStore.hasLapsed({ endpointId, eventId }));
+  const { state, length } = await parts.deliveryStore.readWithLength(endpointId, eventId);
+  return length > 0 ? state.attempts.length > 0 : await isGone(parts, { endpointId, eventId });
 }
 
 // A window may be longer than a delivery may be open.
