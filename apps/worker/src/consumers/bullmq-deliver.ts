@@ -11,7 +11,6 @@ import {
   parseDeliveryId,
 } from '@hookferry/core/domain/delivery';
 import type { LaneName } from '@hookferry/core/domain/endpoint';
-import type { EventId } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
@@ -29,6 +28,7 @@ import {
   notADelivery,
   readData,
   type TakenBatch,
+  type TakenEntry,
   type TakenLane,
 } from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
@@ -154,25 +154,28 @@ async function runLane(
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
   const { placement, shard, worker, emit } = parts;
-  const { eventId } = head;
-  if (eventId === undefined) return DONE;
+  if (!hasEvent(head)) return DONE;
   if (!placement.isInHomeShard(owned, shard)) {
     return await orTryAgainSoon(() => moveLane(parts, job, { head, owned }), job, token, emit);
   }
   if (head.turn === 'behind_event' && !head.isInBatches) return { kind: 'later', delayMs: BEHIND_MS };
   const waits = !head.isInBatches && !head.hadBegun && !placement.isStable;
-  if (waits && (await isBehindElsewhere(parts, { ...head, eventId }, owned))) {
+  if (waits && (await isBehindElsewhere(parts, head, owned))) {
     return { kind: 'later', delayMs: BEHIND_MS };
   }
   const batch = new JobBatch(worker, job, placement.isStable);
-  const run = worker.laneRunOf(job, { ...head, eventId }, owned, readData(job.data), batch);
+  const run = worker.laneRunOf(job, head, owned, readData(job.data), batch);
   return await attempt(parts, job, run, abortSignal);
+}
+
+function hasEvent(head: TakenLane['head']): head is TakenEntry {
+  return head.eventId !== undefined;
 }
 
 /** First the events: what they bring meanwhile is in a lane then. */
 async function isBehindElsewhere(
   { attemptParts, placement, shard }: ShardParts,
-  { eventId, place: acceptedAt }: TakenLane['head'] & { readonly eventId: EventId },
+  { eventId, place: acceptedAt }: TakenEntry,
   owned: OwnedLane,
 ): Promise<boolean> {
   const asked = { accountId: owned.accountId, id: eventId, acceptedAt };

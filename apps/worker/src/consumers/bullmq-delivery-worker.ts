@@ -94,7 +94,8 @@ export interface TakenLane {
   readonly owned: OwnedLane;
 }
 
-type TakenEntry = TakenHead & { readonly eventId: EventId; readonly goesAsNewest?: boolean };
+/** One that is in the lane. */
+export type TakenEntry = TakenHead & { readonly eventId: EventId; readonly goesAsNewest?: boolean };
 
 /** A batch whose job runs. */
 export interface TakenBatch {
@@ -640,7 +641,8 @@ function isOfDelivery(error: Error): boolean {
 }
 
 function withRequest(data: DeliveryJobData, stored: string | undefined): DeliveryJobData {
-  const request = requestSchema.safeParse(parsedOrUndefined(stored ?? '')).data;
+  if (stored === undefined) return data;
+  const request = requestSchema.safeParse(parsedOrUndefined(stored)).data;
   return request ? { ...data, request } : data;
 }
 

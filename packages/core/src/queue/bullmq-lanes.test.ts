@@ -606,3 +606,36 @@ it("makes a lane's job anew that an operator has removed, as soon as one of its 
   expect(JSON.parse(job.json.data)).toMatchObject({ account_id: accountId });
   expect(await client.get(shardKeys.behindHeads)).toBe('1');
 });
+
+it('gives what may be open no longer once in an hour, however many that carry a request are before it', async () => {
+  const { client, queue, endpointId, events, entry, place } = await arrange();
+  const [first, second] = events;
+  const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW + 1 } as const;
+  const requested = Array.from({ length: 1_200 }, () => ({ ...entry(uniqueEventId()), request }));
+  await queue.addRequested(requested);
+  await queue.addAll([entry(first), entry(second)]);
+  const lane = laneNameOf(endpointId);
+  const find = async (until = NOW) => await queue.findOver(endpointId, lane, until);
+  expect(await find()).toEqual({ entries: [], areMore: true });
+  expect(await find()).toEqual({ entries: [place(first)], areMore: false });
+  const late = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+  await queue.addAll([entry(late.eventId, late)]);
+  expect(await find()).toEqual({ entries: [], areMore: false });
+  expect(await find(NOW + 1)).toEqual({ entries: [place(second)], areMore: false });
+
+  const [job, field] = [jobKeys.job(laneJobIdOf(lane)), 'looked'];
+  const [began = '', ...last] = (await client.hget(job, field))?.split(' ') ?? [];
+  await client.hset(job, field, [Number(began) - 3_600, ...last].join(' '));
+  expect(await find()).toEqual({ entries: [], areMore: true });
+  expect(await find()).toEqual({ entries: [late, place(first)], areMore: false });
+
+  // Their requests are over as well.
+  await client.hdel(job, field);
+  const { entries, areMore } = await find(NOW + 1);
+  expect(entries.map(({ eventId }) => eventId)).toEqual(
+    requested.slice(0, 100).map(({ eventId }) => eventId),
+  );
+  expect(areMore).toBe(true);
+  await client.del(job);
+  expect(await find()).toEqual({ entries: [], areMore: false });
+});
