@@ -9,7 +9,12 @@ import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
-import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
+import {
+  type DeliveryRequested,
+  deliveryIdOf,
+  type NewDelivery,
+  type RequestTrigger,
+} from '@hookferry/core/domain/delivery';
 import { laneNameOf, lineOf } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
@@ -567,9 +572,13 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   expect(sentIds()).toEqual([event.id]);
 });
 
-it.each(['strict', 'group'] as const)(
-  'ends what is behind a held delivery that was requested again, once its own retention is over: %s',
-  async (ordering) => {
+it.each([
+  ['strict', 0],
+  ['group', 0],
+  ['strict', 120],
+] as const)(
+  'ends what is behind held deliveries that were requested again, once its own retention is over: %s, %i more requested',
+  async (ordering, moreRequested) => {
     const { url, endpointStore, client, eventStore, deliveryStore, readRecord } = await arrange();
     const redis = connect(url);
     const endpoint = buildEndpoint({ ordering, status: 'disabled' });
@@ -579,29 +588,35 @@ it.each(['strict', 'group'] as const)(
     const line = lineOf(endpoint, group);
     const requestedAt = systemClock();
     const retention = { ...testRetention, ageMs: 60_000 };
-    const add = async (acceptedAt: number) => {
+    const requested = { requestId: 'rdl_1', trigger: 'manual', requestedAt } as const;
+    const add = async (acceptedAt: number, request?: DeliveryRequested) => {
       const event = buildEvent({ accountId, group, acceptedAt });
       const entry = { accountId, endpointId, eventId: event.id, acceptedAt, isInLane: true, line };
       await eventStore.save(event)(client);
       await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt))(client);
-      await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+      const queue = new DeliveryQueue(redis, oneShard('bull'));
+      if (request) await queue.addRequested([{ ...entry, request }]);
+      else await queue.addAll([entry]);
       return entry;
     };
     const first = await add(requestedAt - retention.ageMs - 3);
-    const requested = { kind: 'requested', requestId: 'rdl_1', trigger: 'manual', requestedAt } as const;
-    await deliveryStore.append(first, requested);
+    await deliveryStore.append(first, { kind: 'requested', ...requested });
+    const stay = [first];
+    while (stay.length <= moreRequested) stay.push(await add(requestedAt - retention.ageMs - 3, requested));
+    stay.sort((a, b) => (a.eventId < b.eventId ? -1 : 1));
     const over = [await add(requestedAt - retention.ageMs - 2), await add(requestedAt - retention.ageMs)];
     const open = await add(requestedAt);
     const { signals, start, sentIds } = openProcess(redis, { change: { retention } });
     start();
     while (signals.named('delivery.ended').length < over.length) await immediate();
     const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
-    while ((await client.zcard(lane)) > 2) await immediate();
-    expect(await client.zrange(lane, '0', '-1')).toEqual([first.eventId, open.eventId]);
+    stay.push(open);
+    while ((await client.zcard(lane)) > stay.length) await immediate();
+    expect(await client.zrange(lane, '0', '-1')).toEqual(stay.map(({ eventId }) => eventId));
     for (const each of over) expect(await readRecord(each)).toMatchObject({ status: 'cancelled' });
     for (const each of [first, open]) expect(await readRecord(each)).toMatchObject({ isOpen: true });
     const held = new HeldDeliveries(redis, oneShard('bull'));
-    while ((await held.count(endpointId)) !== 2) await immediate();
+    while ((await held.count(endpointId)) !== stay.length) await immediate();
     expect(sentIds()).toEqual([]);
   },
 );

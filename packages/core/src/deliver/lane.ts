@@ -218,20 +218,20 @@ async function supersedeSome(
 
 /**
  * End those behind the first one whose RETENTION is over. One that was requested again may be open for longer than they: until it
- * ends, nothing else would look at them.
+ * ends, nothing else would look at them. If this process dies between a look and their end, they are found an hour later.
  */
 export async function endThoseOver(parts: AttemptParts, run: DeliveryRun, lane: LaneRun): Promise<void> {
-  const { clock, retention } = parts;
+  const { clock, retention, deliveryQueue } = parts;
   const overUntil = clock() - retention.ageMs;
   if (lane.place > overUntil || lane.size === 1) return;
-  const first = await lane.listFirst(LOOKED_AT_ONCE);
-  const over = first.filter(
-    ({ eventId, acceptedAt, request }) =>
-      eventId !== run.eventId && acceptedAt <= overUntil && request === undefined,
-  );
-  const loaded = await Promise.all(over.map((entry) => loadDelivery(parts, lane.runOf(entry))));
-  const ended = over.filter((_, i) => loaded[i]?.kind === 'ended');
-  if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
+  for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
+    const { entries, areMore } = await deliveryQueue.findOver(run.endpointId, lane.name, overUntil);
+    const others = entries.filter(({ eventId }) => eventId !== run.eventId);
+    const loaded = await Promise.all(others.map((entry) => loadDelivery(parts, lane.runOf(entry))));
+    const ended = others.filter((_, i) => loaded[i]?.kind === 'ended');
+    if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
+    if (!areMore) return;
+  }
 }
 
 /** It is due later, and others of its lane need not wait for it: it gets a job of its own. */

@@ -1,12 +1,18 @@
 import type { DeliveryParts, DeliveryRequested, NewDelivery } from '../domain/delivery';
-import { type EndpointId, laneNameOf } from '../domain/endpoint';
+import { type EndpointId, type LaneName, laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { QueueShards } from '../domain/queues';
 import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
-import { DeliveryShard, type DeliveryToAdd, type EntryToAdd, type JobRequest } from './bullmq-delivery-shard';
+import {
+  DeliveryShard,
+  type DeliveryToAdd,
+  type EntryToAdd,
+  type FoundOver,
+  type JobRequest,
+} from './bullmq-delivery-shard';
 import { encodeRequest } from './delivery-job';
 import { byShard, PerShard } from './per-shard';
 
@@ -148,6 +154,11 @@ export class DeliveryQueue {
       }),
     );
     return deliveries.filter((_delivery, i) => isBusy[i]);
+  }
+
+  /** Some entries of a lane that was at home when it was taken: see `DeliveryShard`. */
+  async findOver(endpointId: EndpointId, lane: LaneName, until: number): Promise<FoundOver> {
+    return await this.#shards.in(this.shards.homeShardOf(endpointId)).findOver(lane, until);
   }
 
   async #inEach<Found>(

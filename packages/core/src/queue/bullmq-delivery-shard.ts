@@ -27,7 +27,7 @@ import {
   findRunning,
   nextPriority,
 } from './bullmq-delivery-shard.script';
-import { addToLanes, bringHeadForward, dropFromLane } from './bullmq-lanes.script';
+import { addToLanes, bringHeadForward, dropFromLane, findOver } from './bullmq-lanes.script';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import { dropFromBatch } from './bullmq-running-batches.script';
@@ -58,6 +58,12 @@ export interface LaneToAddTo {
   readonly sent?: LanePlace | undefined;
   /** Nothing is added to a lane that has no entries, or that a worker has. */
   readonly only?: 'if_there' | 'if_idle' | 'always';
+}
+
+/** Some entries of a lane, and whether there are more. */
+export interface FoundOver {
+  readonly entries: readonly LanePlace[];
+  readonly areMore: boolean;
 }
 
 /** The request that a delivery's job was added for: `no_request` without one, `no_job` without a job. */
@@ -191,6 +197,26 @@ export class DeliveryShard {
   async firstIn(lane: LaneName): Promise<LanePlace | undefined> {
     const [eventId, place] = await this.redis.zrange(this.#keys.lane(lane), '0', '0', 'WITHSCORES');
     return eventId === undefined ? undefined : { eventId: eventId as EventId, acceptedAt: Number(place) };
+  }
+
+  /**
+   * Some entries of a lane that were accepted until a time, and not requested after it. Each call gives others; an hour after the first
+   * one they come again.
+   *
+   * @param until milliseconds since the Unix epoch.
+   */
+  async findOver(lane: LaneName, until: number): Promise<FoundOver> {
+    const { events, places, requests, areMore } = await findOver({
+      lane: this.#keys.lane(lane),
+      carried: this.#keys.carried(lane),
+      job: this.#jobs.job(laneJobIdOf(lane)),
+      latest: until,
+    })(this.redis);
+    const entries = events.map((eventId, i) => {
+      // A script gives null for none.
+      return { eventId, acceptedAt: places[i] ?? 0, request: requests[i] ?? undefined };
+    });
+    return { entries, areMore };
   }
 
   /**
