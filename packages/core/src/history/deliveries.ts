@@ -22,7 +22,8 @@ import type { EventMark } from '../events/redis-event-index';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { TimeRange } from '../platform/redis-timeline';
-import type { HeldDeliveries, LaneStanding } from '../queue/bullmq-held-deliveries';
+import type { DeliveryHolds, LaneStanding } from '../queue/bullmq-delivery-holds';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import {
   type DeliveryFilter,
   type RecordFilter,
@@ -37,6 +38,7 @@ export interface DeliveriesParts {
   readonly history: WholeHistory;
   readonly endpointStore: EndpointStore;
   readonly heldDeliveries: HeldDeliveries;
+  readonly deliveryHolds: DeliveryHolds;
   readonly admissionStore: AdmissionStore;
   readonly besideLanes: BesideLanes;
   readonly verificationPolicy: VerificationPolicy;
@@ -211,7 +213,7 @@ export class Deliveries {
     { endpointId, eventId }: DeliveryParts,
     last: Attempt | undefined,
   ): Promise<number | undefined> {
-    const holds = await this.parts.heldDeliveries.holdsOf(endpointId, eventId);
+    const holds = await this.parts.deliveryHolds.holdsOf(endpointId, eventId);
     return holds.find(({ since }) => last === undefined || since >= last.startedAt)?.since;
   }
 }
@@ -276,7 +278,7 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
  * that are shown together: the reason may have changed since a delivery was held. What is its own alone, its job tells.
  */
 export async function explainHold(
-  { admissionStore, besideLanes, heldDeliveries, verificationPolicy, clock }: DeliveriesParts,
+  { admissionStore, besideLanes, deliveryHolds, verificationPolicy, clock }: DeliveriesParts,
   endpoint: Endpoint,
 ): Promise<(eventId: EventId) => Promise<HoldExplanation>> {
   const ofAll = (reason: HoldReason, until?: number) => async () => ({ reason, until });
@@ -289,7 +291,7 @@ export async function explainHold(
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {
     if (endpoint.ordering !== 'none') {
-      const lane = await heldDeliveries.findLane(endpoint.id, eventId);
+      const lane = await deliveryHolds.findLane(endpoint.id, eventId);
       const isBehind = lane
         ? lane.first !== eventId || isBehindJob(lane)
         : await besideLanes.isBehind(endpoint.id, eventId);
@@ -300,7 +302,7 @@ export async function explainHold(
     }
     if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
     if (endpoint.ordering !== 'strict' && maxWaitMs === 0) return { reason: 'busy', until: undefined };
-    return explainByJob(endpoint, maxWaitMs, await heldDeliveries.holdsOf(endpoint.id, eventId));
+    return explainByJob(endpoint, maxWaitMs, await deliveryHolds.holdsOf(endpoint.id, eventId));
   };
 }
 
