@@ -228,8 +228,7 @@ function end_delays(
   for _, event in ipairs(of_events) do
     local job, lane = find(event)
     if redis.call('ZREM', delayed, job) == 1 then
-      local data = redis.call('HGET', base .. job, jobFields.data) or ''
-      local account = string.match(data, '"account_id":"([%w_-]+)"') or ''
+      local account = account_in(redis.call('HGET', base .. job, jobFields.data)) or ''
       put_back(queue, job, priority_of(account, endpoint, 1))
       are_ended = true
     elseif lane then
