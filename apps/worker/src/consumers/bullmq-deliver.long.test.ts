@@ -47,8 +47,8 @@ import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
-import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { Redelivery, type RedeliveryParts } from '@hookferry/core/replays/redelivery';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { Replays, type ReplaysParts } from '@hookferry/core/replays/replays';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
@@ -930,9 +930,18 @@ describe('in one request', () => {
   it('goes none behind an older event that is to be fanned out, also when its worker has died', async () => {
     const where = ['in the lane', 'not yet', 'in the lane'] as const;
     const given = { ordering: 'strict' } as const;
-    const { client, redis, accountId, events, add, untilLaneIsEmpty, sentIn } = await arrangeLane(given, where);
+    const { client, redis, accountId, events, add, untilLaneIsEmpty, sentIn } = await arrangeLane(
+      given,
+      where,
+    );
     const [, { id, acceptedAt }] = events as [unknown, ReturnType<typeof buildEvent>];
-    await new EventQueue(client, oneShard('bull')).add({ id, accountId, type: 'a.b', body: '{}', acceptedAt });
+    await new EventQueue(client, oneShard('bull')).add({
+      id,
+      accountId,
+      type: 'a.b',
+      body: '{}',
+      acceptedAt,
+    });
     const dying = openProcess(redis, {
       receive: async (_request, abortSignal) => {
         await once(abortSignal, 'abort');
@@ -1057,7 +1066,8 @@ it.each(['none', 'strict'] as const)(
 it.each(['none', 'strict'] as const)(
   'counts each delivery of a batch that a replay has sent, however many pages it is on, with the order %s',
   async (ordering) => {
-    const { url, client, addDelivery, endpointStore, eventStore, deliveryStore, readRecord } = await arrange();
+    const { url, client, addDelivery, endpointStore, eventStore, deliveryStore, readRecord } =
+      await arrange();
     const endpoint = buildEndpoint({ ordering, batch: { max_events: 3, max_wait_ms: 60_000 } });
     await endpointStore.create(endpoint);
     let isUp = false;
@@ -1075,10 +1085,20 @@ it.each(['none', 'strict'] as const)(
     const range = { since: 0, until: createdAt + 60_000 };
     // One delivery at a time.
     const order = buildReplayOrder({ accountId, endpointId, mode: 'pending', createdAt, ...range, rate: 1 });
-    const { deliveryQueue, heldDeliveries, besideLanes } = buildAdmission({ redis: client, clock: systemClock });
+    const { deliveryQueue, heldDeliveries, besideLanes } = buildAdmission({
+      redis: client,
+      clock: systemClock,
+    });
     const stores = { endpointStore, eventStore, deliveryStore, heldDeliveries, besideLanes };
     const history = new WholeHistory(new Recent(stores));
-    const acting = { ...stores, history, deliveryQueue, atomic: createAtomic(client), clock: systemClock, emit: () => {} };
+    const acting = {
+      ...stores,
+      history,
+      deliveryQueue,
+      atomic: createAtomic(client),
+      clock: systemClock,
+      emit: () => {},
+    };
     const replayStore = new ReplayStore(client, 60_000);
     await replayStore.create(order);
     const redelivery = new Redelivery(fake<RedeliveryParts>(acting));

@@ -1,6 +1,12 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { type DeliveryTexts, encodePlace, type LanePlace, laneJobIdOf, type MemberEnd } from '../domain/delivery';
+import {
+  type DeliveryTexts,
+  encodePlace,
+  type LanePlace,
+  laneJobIdOf,
+  type MemberEnd,
+} from '../domain/delivery';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
