@@ -323,6 +323,10 @@ describe('as a script runs it', () => {
     await succeed(['webhooks', 'disable', id]);
     const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', '-', '--to', id], EXACT);
     const { hold, id: delivery } = await stack.client.waitForStatus(id, event.id, 'held');
+    await succeed(['webhooks', 'update', id, '--uid', 'held.one']);
+    const named = await json(['deliveries', 'show', `${event.id}.held.one`]);
+    expect(named).toEqual(await json(['deliveries', 'show', delivery]));
+    expect(await json(['deliveries', 'redeliver', `${event.id}.held.one`])).toMatchObject({ id: delivery });
     const wrong = await cli.run(['deliveries', 'show', event.id], environment);
     expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`explain ${event.id}`) });
     const held = await succeed(['deliveries', 'show', delivery]);

@@ -146,10 +146,9 @@ export class JobBatch implements DeliveryBatch {
     return this.owned.job.id ?? '';
   }
 
-  async gather({ most, maxBytes, isInOrder }: WantedBatch): Promise<readonly DeliveryRun[]> {
+  async gather({ isInOrder, ...wanted }: WantedBatch): Promise<readonly DeliveryRun[]> {
     const { owned } = this;
-    const only = this.mayShare ? undefined : owned.lane?.head.eventId;
-    const bounds = { most, only, maxBytes };
+    const bounds = this.mayShare ? wanted : { ...wanted, only: owned.lane?.head.eventId };
     const known = owned.batch?.members;
     if (known) return known.map((member) => this.#memberRun(member));
     if (isInOrder) return await this.#gatherHeads(bounds);
