@@ -243,12 +243,8 @@ function release_held(
   -- Puts lines back that are delayed and not held, those of the entries behind the one that was the last before. Gives whether there
   -- may be more.
   local function wake_some_lines(last)
-    local grouped, first, at_once = grouped_of(tag, endpoint_id), 0, 500
-    local place, event = string.match(last, '^(%S+) (.*)$')
-    if event then
-      local rank = redis.call('ZRANK', grouped, event)
-      first = rank and rank + 1 or redis.call('ZCOUNT', grouped, '-inf', '(' .. place)
-    end
+    local grouped, at_once = grouped_of(tag, endpoint_id), 500
+    local first = rank_behind(grouped, last)
     local page = redis.call('ZRANGE', grouped, first, first + at_once - 1, 'WITHSCORES')
     local some, seen = {}, {}
     for i = 1, #page, 2 do

@@ -23,12 +23,15 @@ local HELD_MORE = '#more'
 local WOKEN = '#woken'
 local CLOSED = '#closed '
 
+-- Neither part of the name has a dot. A pattern would try each place in it.
 local function endpoint_of(lane)
-  return string.match(lane, '[^.]*$')
+  local dot = string.find(lane, '.', 1, true)
+  return dot and string.sub(lane, dot + 1) or lane
 end
 
 local function line_in(lane)
-  return string.match(lane, '^(.*)%.')
+  local dot = string.find(lane, '.', 1, true)
+  return dot and string.sub(lane, 1, dot - 1)
 end
 
 local function grouped_of(tag, endpoint)
