@@ -15,8 +15,8 @@ local function store_batch(base, tag, endpoint, data, events, now, priority)
     name = name .. '+'
   end
   local id, index = batch_job(name, endpoint), {}
-  store_job(base .. id, data, now, priority, '')
-  redis.call('HSET', base .. id, jobFields.members, table.concat(events, ' '), jobFields.attemptsStarted, 1)
+  local members = table.concat(events, ' ')
+  store_job(base .. id, data, now, priority, jobFields.members, members, jobFields.attemptsStarted, 1)
   for i, event in ipairs(events) do
     index[2 * i - 1], index[2 * i] = event, name
   end
