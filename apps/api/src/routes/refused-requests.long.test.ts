@@ -180,6 +180,11 @@ describe('the right form of what is wrong', () => {
     [webhook({ url: 'ftp://receiver.example.com/' }), '/url', 'must be a URL that begins with https://'],
     [webhook({ headers: { 'a b': 'x' } }), '/headers/a b', 'such as X-Tenant'],
     [webhook({ coalesce: { every: 1 } }), '/coalesce/every', 'the known ones are window_ms'],
+    [
+      webhook({ ordering: 'group', coalesce: { window_ms: 1 }, format: 'cloudevents_batch' }),
+      '/coalesce',
+      'take cloudevents_structured or cloudevents_binary',
+    ],
     [webhook({ filter: 'DE' }), '/filter', 'such as {"order.country":"DE"}'],
     [webhook({ auth: { type: 'oauth2', private_key: 5 } }), '/auth/private_key', 'a string, or an object'],
     [['get', '/v1/deliveries?limit=many'], '?/limit', 'must be a whole number from 1 to 200'],

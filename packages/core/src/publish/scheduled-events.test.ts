@@ -192,6 +192,14 @@ describe.each([
     expect(parts.signals.named('event.rescheduled')).toMatchObject([{ eventId: id, deliverAt: movedTo }]);
   });
 
+  it('is moved to now, at the earliest', async () => {
+    const { scheduled, now } = open();
+    const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
+    await scheduled.add([event]);
+    await scheduled.reschedule(event.accountId, event.id, now - 20_000);
+    expect(await timesOf(event)).toEqual({ inQueue: now, inRecord: now });
+  });
+
   it('is cancelled, on record, and sent to nobody', async () => {
     const { parts, scheduled, now, usedBytes, count } = open();
     const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
