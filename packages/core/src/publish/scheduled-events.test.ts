@@ -197,7 +197,9 @@ describe.each([
     const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
     await scheduled.add([event]);
     await scheduled.reschedule(event.accountId, event.id, now - 20_000);
-    expect(await timesOf(event)).toEqual({ inQueue: now, inRecord: now });
+    const { inQueue, inRecord } = await timesOf(event);
+    expect(inQueue).toBeGreaterThanOrEqual(now);
+    expect(inRecord).toBe(inQueue);
   });
 
   it('is cancelled, on record, and sent to nobody', async () => {
