@@ -65,7 +65,10 @@ it('a lane keeps the order while queues are split again and an older one is requ
   const bounds = { deliveries: 2, workers: 2, attempts: 1, faults: 0, ownJobs: false, redelivers: true };
   expect(visit('resharded lane, requested again', reshardedLane({ bounds })).violations).toEqual({});
   const without = 'a turn that has begun in another shard is waited for';
-  const { violations } = visit(`resharded lane, without this: ${without}`, reshardedLane({ bounds, without }));
+  const { violations } = visit(
+    `resharded lane, without this: ${without}`,
+    reshardedLane({ bounds, without }),
+  );
   expect(Object.keys(violations)).toContain('a request that starts beside one whose run has the lock');
 });
 

@@ -58,6 +58,8 @@ interface Delivery {
   readonly mayGoLast: boolean;
   /** Whether its turn had begun by the time that an older one was requested again. */
   readonly mayGoFirst: boolean;
+  /** Whether its run has found its lane in another shard, with a newer one. */
+  readonly hasWaited: boolean;
 }
 
 interface ShardLane {
@@ -153,6 +155,7 @@ export function reshardedLane(choices: Choices): Protocol<ReshardingState> {
         request: redelivers && index === 0 ? 'to come' : 'none',
         mayGoLast: false,
         mayGoFirst: false,
+        hasWaited: false,
       })),
       lanes: [{ job: 'absent' }, { job: 'absent' }],
       workers: Array.from({ length: workers }, () => ({ home: 0, ...IDLE })),
@@ -406,7 +409,9 @@ function* waitOrGoAsNewest(
   }
   const joins = without !== 'the newest that waits for another shard is an entry there';
   const joined = joins ? withAdded(state, other, [event], true) : state;
-  yield ordinary(`worker ${number} sees another lane`, withWorker(joined, number, { at: 'later' }));
+  const hasNewer = entriesOf(state, other).some((index) => index > event);
+  const waits = hasNewer ? withDelivery(joined, event, { hasWaited: true }) : joined;
+  yield ordinary(`worker ${number} sees another lane`, withWorker(waits, number, { at: 'later' }));
 }
 
 /** By a worker that has the lane or the job. The step is a script for each, or a read for each. */
@@ -649,9 +654,10 @@ const forbiddenOfNewest: Watches<ReshardingState> = {
     after.workers.some(({ of: [event = 0] }, number) => {
       const delivery = before.deliveries[event];
       const isFirst = isSending(after, number) && !isSending(before, number) && !delivery?.wasSent;
-      // What is requested again is sent, unless a newer one had not ended by then.
+      // What is requested again is sent, unless a newer one had not ended by then, or it has waited for one.
       const isRequested = delivery?.request !== 'none' || delivery.mayGoLast;
-      return isFirst && !isRequested && before.deliveries.slice(event + 1).some(({ wasSent }) => wasSent);
+      const mayGoLast = isRequested && delivery?.hasWaited === false;
+      return isFirst && !mayGoLast && before.deliveries.slice(event + 1).some(({ wasSent }) => wasSent);
     }),
   'one that was superseded by none that was tried': ({ after: { deliveries } }) =>
     deliveries.some(
