@@ -399,7 +399,7 @@ end
 --- The lane goes on now if this delivery is its head, or comes next. Gives whether it was put back.
 local function wake_lane_for(queue, delayed, failed, tag, name, event, priority_of)
   local fields = redis.call('HMGET', queue.base .. lane_job(name), 'head', jobFields.data)
-  local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
+  local account = account_in(fields[2])
   if not account or not has_its_turn(lane_of(tag, name), event, fields[1]) then return false end
   return wake_lane(queue, delayed, failed, account, name, priority_of)
 end
@@ -469,7 +469,7 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   remove_entries(tag, name, { event })
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)
-  local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
+  local account = account_in(fields[3]) or ''
   local closed = fields[4] or not fields[3] and closed_without_job(tag, name)
   if closed then
     leave_closed(key, counts, counted, tag, account, name, closed, 1)

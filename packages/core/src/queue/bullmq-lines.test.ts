@@ -8,6 +8,7 @@ import { createAtomic } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { DeliveryHolds } from './bullmq-delivery-holds';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
 import { openQueue } from './bullmq-on-demand-queue';
@@ -36,6 +37,7 @@ async function arrange() {
   const lanes = new RunningLanes(client, shard);
   const batches = new RunningBatches(client, shard, LOCK_MS);
   const held = new HeldDeliveries(client, shards);
+  const holds = new DeliveryHolds(client, shards);
   const heldCounts = new HeldCounts(client, shards);
   const atomic = createAtomic(client);
   const events = [uniqueEventId(), uniqueEventId(), uniqueEventId(), uniqueEventId()] as const;
@@ -83,6 +85,7 @@ async function arrange() {
     lanes,
     batches,
     held,
+    holds,
     counts: {
       async read() {
         const all = Object.entries(await heldCounts.read());
@@ -220,7 +223,7 @@ it('lets held lines go beside the deliveries that are named, as many as may go',
 });
 
 it('opens lines that wake-ups leave alone for events of theirs that are asked for, and no line in a window', async () => {
-  const { queue, lanes, held, address, events, entry, ...lines } = await arrange();
+  const { queue, lanes, held, holds, address, events, entry, ...lines } = await arrange();
   const [first, second, , other] = events;
   await queue.addAll([entry(first), entry(second), entry(other)]);
   for (const job of [await lines.mustTake(), await lines.mustTake()]) {
@@ -228,7 +231,7 @@ it('opens lines that wake-ups leave alone for events of theirs that are asked fo
     else await lanes.waitInWindow(lines.laneOf(job));
     await lines.delay(job);
   }
-  const only = await held.findHeldAt(address, NOW + 9, 9);
+  const only = await holds.findHeldAt(address, NOW + 9, 9);
   expect(only.toSorted()).toEqual([first, second].toSorted());
   const request = { wakeUpWasDueAt: undefined, wakeUpAgainAt: NOW + 9, now: NOW };
   const released = await held.release(address, { ...request, most: 3, only: [...only, other] });

@@ -1,3 +1,4 @@
+---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-oldest-events.lua
@@ -9,10 +10,6 @@
 ---@record taken_batch {breaker text?, endpoint_text shared?, events EventId[], logs text?[], texts text?[], requests text?[]}
 ---@record head_record {event EventId?, place integer, size integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
 ---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?, batch taken_batch?}
-
-local function account_of(data)
-  return string.match(data or '', '"account_id":"([%w_-]+)"')
-end
 
 --- The records that the attempt of a job needs. Nil: it is no delivery's.
 local function read_texts(job, account, known)
@@ -251,7 +248,7 @@ function take_job(
   local key, lane = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
   local fields = redis.call('HMGET', key, unpack(lane and LANE_FIELDS or JOB_FIELDS))
-  local started, account = stays and 1 or (tonumber(fields[1]) or 0) + 1, account_of(fields[3])
+  local started, account = stays and 1 or (tonumber(fields[1]) or 0) + 1, account_in(fields[3])
   local head, event, turn
   if lane then
     if fields[11] then

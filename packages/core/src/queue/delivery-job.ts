@@ -30,6 +30,6 @@ export function encodeRequest({
 
 export function decodeRequest({
   request,
-}: z.output<typeof deliveryJobSchema>): DeliveryRequested | undefined {
+}: Pick<z.output<typeof deliveryJobSchema>, 'request'>): DeliveryRequested | undefined {
   return request && { requestId: request.id, trigger: request.trigger, requestedAt: request.at };
 }

@@ -15,6 +15,7 @@ import { Deliveries } from '../history/deliveries';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { createAtomic } from '../platform/redis-atomic';
+import { DeliveryHolds } from '../queue/bullmq-delivery-holds';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { RunningBatches } from '../queue/bullmq-running-batches';
@@ -72,6 +73,7 @@ async function arrange() {
     eventStore: new EventStore(client, testRetention),
     deliveryStore: new DeliveryStore(client, testRetention),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
+    deliveryHolds: new DeliveryHolds(client, oneShard('bull')),
   };
   const shown = {
     ...stores,
