@@ -917,7 +917,11 @@ describe('the newest of a group, in place of an older one', () => {
     const { redis, client, endpointStore, deliveryStore, older, newest, ...group } = await arrangeGroup();
     const { accountId, endpointId } = newest;
     const changeSettings = () =>
-      endpointStore.update(accountId, endpointId, ({ coalesce: _, ...before }) => ({ ...before, ...change }));
+      endpointStore.update(accountId, endpointId, (before) => ({
+        ...before,
+        coalesce: undefined,
+        ...change,
+      }));
     const { start, requests, stop } = openProcess(redis, {
       async receive() {
         if (requests.length === 1) await changeSettings();
@@ -940,10 +944,7 @@ describe('the newest of a group, in place of an older one', () => {
         nextAttemptAt,
       });
       await changeSettings();
-      const [{ lock, active, wait }, id] = [
-        createJobKeys('bull', DELIVERIES_QUEUE),
-        laneJobIdOf(group.name),
-      ];
+      const [{ lock, active, wait }, id] = [createJobKeys('bull', DELIVERIES_QUEUE), laneJobIdOf(group.name)];
       await client.multi().del(lock(id)).lrem(active, 0, id).lpush(wait, id).exec();
     }
     start();
@@ -964,7 +965,7 @@ describe('the newest of a group, in place of an older one', () => {
       async receive() {
         if (sentIds().length > 1) return responded(204);
         await group.add(group.build(2));
-        await endpointStore.update(accountId, endpointId, ({ coalesce: _, ...before }) => before);
+        await endpointStore.update(accountId, endpointId, (before) => ({ ...before, coalesce: undefined }));
         const ended = { kind: 'superseded', by: newest.eventId } as const;
         await group.deliveryStore.append(older, ended);
         await group.deliveryStore.append(older, {
@@ -1019,7 +1020,8 @@ it('keeps its place behind earlier events when it becomes an entry again, though
     await deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], acceptedAt))(client);
     await besideLanes.join(endpointId, [{ eventId, acceptedAt, ...place }])(client);
   }
-  for (const { id: eventId } of [second, first]) await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
+  for (const { id: eventId } of [second, first])
+    await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
   const { start, sentIds } = openProcess(redis);
   start();
   while (sentIds().length < 2) await immediate();

@@ -16,7 +16,15 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import { endThoseOver, endThoseSentFor, goesInPlaceOfOlder, leaveLane, supersedeOlder, takeTurn, waitAlone } from './lane';
+import {
+  endThoseOver,
+  endThoseSentFor,
+  goesInPlaceOfOlder,
+  leaveLane,
+  supersedeOlder,
+  takeTurn,
+  waitAlone,
+} from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';

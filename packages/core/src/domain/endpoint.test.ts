@@ -5,11 +5,14 @@ it.each([
   ['client', false],
   ['failing', false],
   ['operator', true],
-] as const)('uses lanes while it is disabled and discards only if nothing is discarded: %s', (disabledReason, uses) => {
-  const endpoint = buildEndpoint({ ordering: 'group', whileDisabled: 'discard' });
-  expect(usesLane(endpoint)).toBe(true);
-  expect(usesLane({ ...endpoint, status: 'disabled', disabledReason })).toBe(uses);
-});
+] as const)(
+  'uses lanes while it is disabled and discards only if nothing is discarded: %s',
+  (disabledReason, uses) => {
+    const endpoint = buildEndpoint({ ordering: 'group', whileDisabled: 'discard' });
+    expect(usesLane(endpoint)).toBe(true);
+    expect(usesLane({ ...endpoint, status: 'disabled', disabledReason })).toBe(uses);
+  },
+);
 
 it('sends the newest of a group alone, also as a list', () => {
   const list = buildEndpoint({ ordering: 'group', format: 'cloudevents_batch' });
