@@ -78,7 +78,11 @@ export function Unsent({ rows, webhooks }: UnsentProps) {
 }
 
 /** Those that a change of the webhook may have brought about. */
-const BY_SETTINGS: ReadonlySet<Explanation['reason']> = new Set(['not_subscribed', 'payload_erased', 'filtered']);
+const BY_SETTINGS: ReadonlySet<Explanation['reason']> = new Set([
+  'not_subscribed',
+  'payload_erased',
+  'filtered',
+]);
 
 function whyUnsent(row: Explanation, webhook: Known | undefined): string {
   const reason = reasonOf(row, webhook);
