@@ -45,7 +45,7 @@ const COLUMNS = [
     id: 'status',
     header: t`Status`,
     // The longest word for a status, in any language.
-    width: 'clamp(120px, 35vw, 144px)',
+    width: 'clamp(124px, 12vw, 144px)',
     cell: ({ status }) => <StatusBadge status={status} />,
   },
   {
