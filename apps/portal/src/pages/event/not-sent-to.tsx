@@ -85,41 +85,37 @@ const BY_SETTINGS: ReadonlySet<Explanation['reason']> = new Set([
 ]);
 
 function whyUnsent(row: Explanation, webhook: Known | undefined): string {
-  const reason = reasonOf(row, webhook);
+  // The service tells its reasons to programs, in English: that stands in for one that such an event does not have.
+  const why = row.reason === null ? row.detail : (REASONS[row.reason]?.(row, webhook) ?? row.detail);
   return row.changed_since && BY_SETTINGS.has(row.reason)
-    ? `${reason} ${t`That is by its settings of now: it was changed after the event was accepted, and may have been different.`}`
-    : reason;
+    ? `${why} ${t`That is by its settings of now: it was changed after the event was accepted, and may have been different.`}`
+    : why;
 }
 
-/** The service tells its reasons to programs, in English: that stands in for one that such an event does not have. */
-function reasonOf({ reason, conditions, detail }: Explanation, webhook: Known | undefined): string {
-  switch (reason) {
-    case 'not_addressed':
-      return t`The event names the webhooks that get it, and this is none of them.`;
-    case 'registered_later': {
-      if (!webhook) return t`It was registered after the event. A replay sends it the event.`;
-      const at = isolated(formatTime(new Date(webhook.created_at)));
-      return t`It was registered after the event, at ${at}. A replay sends it the event.`;
-    }
-    case 'disconnected':
-      return t`No client was connected to this listener for a while.`;
-    case 'not_subscribed':
-      return webhook?.events.includes('*')
-        ? t`Events about webhooks are not among “every event”: choose this type in its settings.`
-        : t`It does not subscribe to this type.`;
-    case 'payload_erased':
-      return t`It has a filter, and the payload of the event was erased: nobody can tell any more whether it passed.`;
-    case 'filtered': {
-      const found = conditions.map(inWords).join('; ');
-      return found === ''
-        ? t`Its filter does not let the event pass.`
-        : t`Its filter does not let the event pass: ${found}.`;
-    }
-    case 'changed':
-      return t`By its settings of now it would get the event. It was changed after the event was accepted: its former settings left the event out.`;
-    case 'unknown':
-      return t`By its settings it gets such events. This one may still be on its way: look again in a minute.`;
-    default:
-      return detail;
-  }
-}
+type Reason = NonNullable<Explanation['reason']>;
+
+const REASONS: Partial<Record<Reason, (row: Explanation, webhook: Known | undefined) => string>> = {
+  not_addressed: () => t`The event names the webhooks that get it, and this is none of them.`,
+  registered_later: (_, webhook) => {
+    if (!webhook) return t`It was registered after the event. A replay sends it the event.`;
+    const at = isolated(formatTime(new Date(webhook.created_at)));
+    return t`It was registered after the event, at ${at}. A replay sends it the event.`;
+  },
+  disconnected: () => t`No client was connected to this listener for a while.`,
+  not_subscribed: (_, webhook) =>
+    webhook?.events.includes('*')
+      ? t`Events about webhooks are not among “every event”: choose this type in its settings.`
+      : t`It does not subscribe to this type.`,
+  payload_erased: () =>
+    t`It has a filter, and the payload of the event was erased: nobody can tell any more whether it passed.`,
+  filtered: ({ conditions }) => {
+    const found = conditions.map(inWords).join('; ');
+    return found === ''
+      ? t`Its filter does not let the event pass.`
+      : t`Its filter does not let the event pass: ${found}.`;
+  },
+  changed: () =>
+    t`By its settings of now it would get the event. It was changed after the event was accepted: its former settings left the event out.`,
+  unknown: () =>
+    t`By its settings it gets such events. This one may still be on its way: look again in a minute.`,
+};
