@@ -620,7 +620,7 @@ describe('webhooks', () => {
     const url = `redis://:hunter2@127.0.0.1:${await findClosedPort()}`;
     const { exitCode, error } = await run('keys list', { REDIS_URL: url });
     expect(exitCode).toBe(1);
-    expect(error).toMatch(/^Redis can't be reached \(.*ECONNREFUSED.*\)\. Set REDIS_URL/);
+    expect(error).toMatch(/^Redis can't be reached \(.*ECONNREFUSED.*\)\. Start it; or, .* set REDIS_URL/);
     expect(error).not.toContain('hunter2');
   });
 

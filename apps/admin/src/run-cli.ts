@@ -137,7 +137,7 @@ function describeOutage(cause: unknown): string {
   if (isRefusal(cause)) {
     return `Redis refuses (${reasonOf(cause)}). If it takes no writes, see: hookferry-admin explain RedisRefusesWrites. Otherwise check REDIS_URL.`;
   }
-  return `Redis can't be reached (${reasonOf(cause)}). Set REDIS_URL to the Redis that the API uses.`;
+  return `Redis can't be reached (${reasonOf(cause)}). Start it; or, if the API uses another one, set REDIS_URL to that.`;
 }
 
 // A name with several addresses fails with one error for all of them, which has a code and no message.

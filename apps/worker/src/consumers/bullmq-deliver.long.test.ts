@@ -12,6 +12,7 @@ import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import {
   type DeliveryRequested,
   deliveryIdOf,
+  laneJobIdOf,
   type NewDelivery,
   type RequestTrigger,
 } from '@hookferry/core/domain/delivery';
@@ -34,6 +35,9 @@ import { TransformationStore } from '@hookferry/core/endpoints/redis-transformat
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-store';
+import type { DeliveryQuery } from '@hookferry/core/history/history-source';
+import { Recent } from '@hookferry/core/history/redis-recent';
+import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { atomicOneByOne, createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -45,6 +49,8 @@ import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { Redelivery, type RedeliveryParts } from '@hookferry/core/replays/redelivery';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import { Replays, type ReplaysParts } from '@hookferry/core/replays/replays';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
@@ -53,6 +59,7 @@ import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEndpoints } from '@hookferry/core/testing/build-endpoints';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
+import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { fake } from '@hookferry/core/testing/fake';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
@@ -150,12 +157,12 @@ function connect(url: string): RedisClient {
 }
 
 /** Deliveries to one endpoint, and what is left of them in Redis. */
-async function arrange(url?: string, shards = oneShard('bull')) {
+async function arrange(url?: string, shards = oneShard('bull'), retention = testRetention) {
   const database = willClose(await openTestRedis(url));
   const { client } = database;
   const endpointStore = new EndpointStore(client, testSealer);
-  const eventStore = new EventStore(client, testRetention);
-  const deliveryStore = new DeliveryStore(client, testRetention);
+  const eventStore = new EventStore(client, retention);
+  const deliveryStore = new DeliveryStore(client, retention);
   const deliveryQueue = new DeliveryQueue(client, shards);
   const endpoint = buildEndpoint();
   await endpointStore.create(endpoint);
@@ -622,8 +629,8 @@ it.each([
 );
 
 describe('the newest of a group, in place of an older one', () => {
-  async function arrangeGroup(aheadMs = -1_000, windowMs = 1) {
-    const arranged = await arrange();
+  async function arrangeGroup(aheadMs = -1_000, windowMs = 1, retention = testRetention) {
+    const arranged = await arrange(undefined, oneShard('bull'), retention);
     const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
     const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: windowMs } });
     await endpointStore.create(endpoint);
@@ -718,6 +725,52 @@ describe('the newest of a group, in place of an older one', () => {
     });
   });
 
+  describe('that has ended after it was noted as sent', () => {
+    /** The older one is left in the lane. */
+    async function arrangeEnded() {
+      const { redis, newest, name, ...group } = await arrangeGroup();
+      const shard = { prefix: 'bull' };
+      const atomic = createAtomic(redis);
+      const [{ job }] = await atomic([new RunningJobs(redis, shard, 30_000).take('token')]);
+      const lanes = new RunningLanes(redis, shard);
+      const owned = { ...newest, lane: name, token: job?.token ?? '', wasHeld: false };
+      await lanes.begin(owned, newest.eventId, 'newest');
+      await lanes.markSent(owned, newest);
+      const end = () => atomic([lanes.end(owned, { eventId: newest.eventId, hasRequest: false }, 'nothing')]);
+      return {
+        ...group,
+        ...{ newest, end },
+        async sendRest() {
+          const { start, sentIds } = openProcess(redis);
+          start();
+          while (!(await group.isLaneEmpty())) await immediate();
+          return sentIds();
+        },
+      };
+    }
+
+    it('supersedes it, also when only a history has its record', async () => {
+      const { older, end, sendRest, readRecord } = await arrangeEnded();
+      await end();
+      expect(await sendRest()).toEqual([]);
+      expect(await readRecord(older)).toMatchObject({ status: 'superseded' });
+    });
+
+    it('does not if it was erased before its attempt was recorded', async () => {
+      const { older, newest, end, sendRest, deliveryStore } = await arrangeEnded();
+      await deliveryStore.append(newest, { kind: 'cancelled', reason: 'payload_erased' });
+      await end();
+      expect(await sendRest()).toEqual([older.eventId]);
+    });
+
+    it('does not if it has failed for good without an attempt', async () => {
+      const { older, newest, end, sendRest, jobKeyOf, client } = await arrangeEnded();
+      await client.hset(jobKeyOf(newest), 'data', JSON.stringify({ account_id: newest.accountId }));
+      await end();
+      expect(await sendRest()).toEqual([older.eventId]);
+    });
+  });
+
   it('goes before older ones that have come into its lane with jobs of their own', async () => {
     const { redis, client, older, newest, ...group } = await arrangeGroup();
     // As they are once they have joined it.
@@ -753,6 +806,34 @@ describe('the newest of a group, in place of an older one', () => {
       expect(await group.readRecord(each)).toMatchObject({ status: 'cancelled' });
   });
 
+  it('leaves none listed as pending that it has superseded, when it is listed for longer than their records', async () => {
+    const retention = { ...testRetention, ageMs: 1_500 };
+    const { redis, client, older, newest, ...group } = await arrangeGroup(-1, 1, retention);
+    const { endpointStore, eventStore, deliveryStore, readRecord } = group;
+    const { accountId, endpointId } = newest;
+    const { start } = openProcess(redis, {
+      receive: async () => responded(500),
+      change: { retention, eventStore, deliveryStore },
+    });
+    start();
+    while ((await readRecord(older))?.status !== 'superseded') await immediate();
+    // The list stays for what comes to it.
+    while (systemClock() < newest.acceptedAt + retention.ageMs / 2) await immediate();
+    await group.add(group.build(systemClock() - older.acceptedAt));
+    while ((await readRecord(newest))?.status !== 'cancelled') await immediate();
+    while ((await client.exists(keys.delivery(endpointId, older.eventId))) === 1) await immediate();
+
+    expect(await eventStore.findHead(accountId, older.eventId)).toBeDefined();
+    const heldDeliveries = new HeldDeliveries(redis, oneShard('bull'));
+    const recent = new Recent({ endpointStore, eventStore, deliveryStore, heldDeliveries });
+    const listed = async (query: Partial<DeliveryQuery>) =>
+      (await recent.listDeliveries({ accountId, ...query }, { limit: 10 })).entries.flatMap(
+        ({ row }) => row?.eventId ?? [],
+      );
+    expect(await listed({ endpointId })).toContain(newest.eventId);
+    expect(await listed({ endpointId })).not.toContain(older.eventId);
+  });
+
   it('leaves its place to one that came after it, once its request could not be sent', async () => {
     const { redis, older, newest, ...group } = await arrangeGroup();
     const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));
@@ -775,38 +856,125 @@ describe('the newest of a group, in place of an older one', () => {
   });
 });
 
-it('sends nothing in one request with an older delivery that is behind others with jobs of their own', async () => {
-  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
-  const redis = connect(url);
-  const endpoint = buildEndpoint({ ordering: 'strict', batch: { max_events: 5 } });
-  await endpointStore.create(endpoint);
-  const { accountId, id: endpointId } = endpoint;
-  const begunAt = systemClock() - 1_000;
-  const events = [0, 1, 2].map((i) => buildEvent({ accountId, acceptedAt: begunAt + i }));
-  const deliveries = events.map(({ id: eventId, acceptedAt }) => ({
-    accountId,
-    endpointId,
-    eventId,
-    acceptedAt,
-  }));
-  for (const event of events) {
-    await eventStore.save(event)(client);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
-  }
-  const [first, second, third] = deliveries as [NewDelivery, NewDelivery, NewDelivery];
-  const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
-  await deliveryQueue.addAll([{ ...first, isInLane: true }, second, { ...third, isInLane: true }]);
-  const place = { eventId: second.eventId, acceptedAt: begunAt + 1 };
-  await createAtomic(client)([besideLanes.join(endpointId, [place])]);
+describe('in one request', () => {
+  type Where = 'in the lane' | 'beside it' | 'not yet';
 
-  const { start, requests } = openProcess(redis);
-  start();
-  const lane = queueKeysOf('bull').lane(laneNameOf(endpointId));
-  while ((await client.exists(lane)) > 0) await immediate();
-  const sent = requests.map(({ body }) => (JSON.parse(body) as { data: { id: string }[] }).data);
-  const ids = sent.map((data) => data.map(({ id }) => id));
-  expect(ids[0]).toEqual([first.eventId]);
-  expect(ids.flat()).toEqual(events.map(({ id }) => id));
+  /** Events of a webhook: entries of its lane, deliveries with jobs of their own beside it, and some that are still to come. */
+  async function arrangeLane(given: Parameters<typeof buildEndpoint>[0], where: readonly Where[]) {
+    const arranged = await arrange();
+    const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
+    const endpoint = buildEndpoint({ batch: { max_events: 5 }, ...given });
+    await endpointStore.create(endpoint);
+    const { accountId, id: endpointId } = endpoint;
+    const begunAt = systemClock() - 1_000;
+    const group = 'a';
+    const line = lineOf(endpoint, group);
+    const events = where.map((_, i) => buildEvent({ accountId, group, acceptedAt: begunAt + i }));
+    const deliveries = events.map(({ id: eventId, acceptedAt }) => ({
+      ...{ accountId, endpointId, eventId, acceptedAt, line },
+      ...{ isInLane: true, isInBatches: endpoint.ordering === 'none' },
+    }));
+    for (const event of events) {
+      await eventStore.save(event)(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+    }
+    const redis = connect(url);
+    const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
+    const placed = (place: Where) => deliveries.filter((_, i) => where[i] === place);
+    await besideLanes.join(endpointId, placed('beside it'))(client);
+    await deliveryQueue.addAll(placed('in the lane'));
+    const name = laneNameOf(endpointId, line);
+    const lane = queueKeysOf('bull').lane(name);
+    return {
+      ...{ client, redis, accountId, events },
+      /** Adds the one at a place, to the lane or with a job of its own. */
+      async add(place: number, isInLane: boolean): Promise<void> {
+        await deliveryQueue.addAll(deliveries.slice(place, place + 1).map((one) => ({ ...one, isInLane })));
+      },
+      /** As the check for stalled jobs does once its worker has died. */
+      async putLaneBack(): Promise<void> {
+        const [{ lock, active, wait }, id] = [createJobKeys('bull', DELIVERIES_QUEUE), laneJobIdOf(name)];
+        await client.multi().del(lock(id)).lrem(active, 0, id).lpush(wait, id).exec();
+      },
+      async untilLaneIsEmpty(): Promise<void> {
+        while ((await client.exists(lane)) > 0) await immediate();
+      },
+      /** The places of the events in each request. */
+      sentIn: (requests: readonly DeliveryRequest[]) =>
+        requests.map(({ body }) =>
+          (JSON.parse(body) as { data: { id: string }[] }).data.map(({ id }) =>
+            events.findIndex((event) => event.id === id),
+          ),
+        ),
+    };
+  }
+
+  it.each(['strict', 'group'] as const)(
+    'go those that are older than the first delivery with a job of its own, and no others: %s',
+    async (ordering) => {
+      const where = ['in the lane', 'in the lane', 'beside it', 'in the lane', 'in the lane'] as const;
+      const { redis, add, untilLaneIsEmpty, sentIn } = await arrangeLane({ ordering }, where);
+      const { start, requests } = openProcess(redis);
+      start();
+      while (requests.length === 0) await immediate();
+      await add(2, false);
+      await untilLaneIsEmpty();
+      expect(sentIn(requests)[0]).toEqual([0, 1]);
+      expect(sentIn(requests).flat()).toEqual([0, 1, 2, 3, 4]);
+    },
+  );
+
+  it('go all where they need not wait for each other, whatever has jobs of its own', async () => {
+    const where = ['in the lane', 'in the lane', 'beside it', 'in the lane'] as const;
+    const { redis, untilLaneIsEmpty, sentIn } = await arrangeLane({}, where);
+    const { start, requests } = openProcess(redis);
+    start();
+    await untilLaneIsEmpty();
+    while (requests.length === 0) await immediate();
+    expect(sentIn(requests)).toEqual([[0, 1, 3]]);
+  });
+
+  it.each(['looks for older events', 'sends it'] as const)(
+    'goes none behind an older event that is to be fanned out, also when its worker dies while it %s',
+    async (when) => {
+      const where = ['in the lane', 'not yet', 'in the lane'] as const;
+      const arranged = await arrangeLane({ ordering: 'strict' }, where);
+      const { client, redis, accountId, events, add, putLaneBack, untilLaneIsEmpty, sentIn } = arranged;
+      const [, { id, acceptedAt }] = events as [unknown, ReturnType<typeof buildEvent>];
+      const pushed = { id, accountId, type: 'a.b', body: '{}', acceptedAt };
+      await new EventQueue(client, oneShard('bull')).add(pushed);
+      const { oldestEvents } = buildAdmission({ redis, clock: systemClock });
+      const death = new EventEmitter();
+      const die = async () => {
+        const isTestOver = once(death, 'end of the test');
+        death.emit('dead');
+        await isTestOver;
+        throw new Error('It is dead.');
+      };
+      const dying = openProcess(redis, {
+        receive: die,
+        change: {
+          oldestEvents: withMethods(oldestEvents, {
+            async hasOlder(event: Parameters<typeof oldestEvents.hasOlder>[0]) {
+              return when === 'sends it' ? await oldestEvents.hasOlder(event) : await die();
+            },
+          }),
+        },
+      });
+      const isDead = once(death, 'dead');
+      dying.start();
+      await isDead;
+      await putLaneBack();
+      await add(1, true);
+      await client.del(createJobKeys('bull', EVENTS_QUEUE).wait);
+      const { start, requests } = openProcess(redis);
+      start();
+      await untilLaneIsEmpty();
+      death.emit('end of the test');
+      expect(sentIn(dying.requests)).toEqual(when === 'sends it' ? [[0]] : []);
+      expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+    },
+  );
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {
@@ -907,5 +1075,54 @@ it.each(['none', 'strict'] as const)(
     const [before, again] = requests;
     expect(again?.headers['webhook-id']).toBe(before?.headers['webhook-id']);
     expect(again?.body).toBe(before?.body);
+  },
+);
+
+it.each(['none', 'strict'] as const)(
+  'counts each delivery of a batch that a replay has sent, however many pages it is on, with the order %s',
+  async (ordering) => {
+    const { url, client, addDelivery, endpointStore, eventStore, deliveryStore, readRecord } =
+      await arrange();
+    const endpoint = buildEndpoint({ ordering, batch: { max_events: 3, max_wait_ms: 60_000 } });
+    await endpointStore.create(endpoint);
+    let isUp = false;
+    const { start, requests } = openProcess(connect(url), {
+      receive: async () => responded(isUp ? 204 : 503),
+    });
+    const deliveries: NewDelivery[] = [];
+    for (let i = 0; i < 3; i += 1) deliveries.push(await addDelivery(endpoint));
+    const read = () => Promise.all(deliveries.map(readRecord));
+    start();
+    while ((await read()).some((record) => record?.attempts.length !== 1));
+    isUp = true;
+    const { accountId, id: endpointId } = endpoint;
+    const createdAt = systemClock();
+    const range = { since: 0, until: createdAt + 60_000 };
+    // One delivery at a time.
+    const order = buildReplayOrder({ accountId, endpointId, mode: 'pending', createdAt, ...range, rate: 1 });
+    const { deliveryQueue, heldDeliveries, besideLanes } = buildAdmission({
+      redis: client,
+      clock: systemClock,
+    });
+    const stores = { endpointStore, eventStore, deliveryStore, heldDeliveries, besideLanes };
+    const history = new WholeHistory(new Recent(stores));
+    const acting = {
+      ...stores,
+      history,
+      deliveryQueue,
+      atomic: createAtomic(client),
+      clock: systemClock,
+      emit: () => {},
+    };
+    const replayStore = new ReplayStore(client, 60_000);
+    await replayStore.create(order);
+    const redelivery = new Redelivery(fake<RedeliveryParts>(acting));
+    const replays = new Replays(fake<ReplaysParts>({ ...acting, replayStore, redelivery }));
+    while ((await replayStore.find(order.id))?.enqueued === 0) await replays.step(order);
+    while ((await read()).some((record) => record?.status !== 'delivered'));
+    while ((await replays.step(order)).kind !== 'done');
+    expect(requests).toHaveLength(2);
+    expect(await replayStore.find(order.id)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+    expect(await replayStore.listSent(order.id, 10)).toHaveLength(3);
   },
 );

@@ -10,6 +10,7 @@ import {
   type WantedBatch,
 } from '@hookferry/core/domain/delivery';
 import { laneNameOf } from '@hookferry/core/domain/endpoint';
+import type { EventId } from '@hookferry/core/domain/event';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import type { BatchBounds, BatchMember } from '@hookferry/core/queue/bullmq-running-batches';
@@ -146,10 +147,9 @@ export class JobBatch implements DeliveryBatch {
     return this.owned.job.id ?? '';
   }
 
-  async gather({ most, maxBytes, isInOrder }: WantedBatch): Promise<readonly DeliveryRun[]> {
+  async gather({ isInOrder, ...wanted }: WantedBatch): Promise<readonly DeliveryRun[]> {
     const { owned } = this;
-    const only = this.mayShare ? undefined : owned.lane?.head.eventId;
-    const bounds = { most, only, maxBytes };
+    const bounds = this.mayShare ? wanted : { ...wanted, only: owned.lane?.head.eventId };
     const known = owned.batch?.members;
     if (known) return known.map((member) => this.#memberRun(member));
     if (isInOrder) return await this.#gatherHeads(bounds);
@@ -158,6 +158,10 @@ export class JobBatch implements DeliveryBatch {
       const run = this.#memberRun(member);
       return { ...run, holds: holdsSince(run.holds ?? [], place) };
     });
+  }
+
+  async keepTogether(events: readonly EventId[]): Promise<void> {
+    await this.owned.keepTogether(events);
   }
 
   stepsToEnd(ends: readonly MemberEnd[]): readonly Step[] {

@@ -109,7 +109,7 @@ export function openStores(parts: StoreParts) {
     onPruned,
     onErased: (accountId, bytes, acceptedAt) => usageRecorder.note(accountId, 'events', -bytes, acceptedAt),
   });
-  const deliveryStore = new DeliveryStore(redis, retention, onPruned, config.RECORD_FORM);
+  const deliveryStore = new DeliveryStore(redis, retention, onPruned, config.RECORD_FORM, clock);
   const eventQueue = new EventQueue(redis, shards, config.RECORD_FORM);
   const besideLanes = new BesideLanes(redis);
   const isFormer = config.RECORD_FORM === 'former';

@@ -22,6 +22,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
+import { lookOutside } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { type BatchDelivery, readBatchResponse } from './read-batch-response';
@@ -176,7 +177,6 @@ class Batch {
   readonly #keys = new Set<string>();
   /** Those that go in a second request, as one was too large. */
   readonly #second = new Set<EventId>();
-  readonly #isBesideJobs: boolean;
 
   constructor(
     private readonly parts: AttemptParts,
@@ -186,10 +186,7 @@ class Batch {
     private readonly abortSignal: AbortSignal,
     /** What becomes of each that was gathered. */
     private readonly ends = new Map<EventId, End>(),
-  ) {
-    // What is gathered does not tell it everywhere.
-    this.#isBesideJobs = primary.run.lane?.isBesideJobs ?? false;
-  }
+  ) {}
 
   async deliver(gather: () => Promise<readonly ReadyDelivery[]>): Promise<DeliverResult> {
     const { parts, admitted } = this;
@@ -225,9 +222,13 @@ class Batch {
       maxBytes: limits.maxBytes,
       isInOrder,
     };
-    const runs = await run.batch.gather(wanted);
+    const { lane } = run;
+    // Of the lane, none goes before an older delivery that has a job of its own.
+    const isBesideJobs = isInOrder && lane?.isBesideJobs === true && !lane.wentTogether;
+    const before = isBesideJobs ? (await lookOutside(parts, run, lane)).first : undefined;
+    const runs = await run.batch.gather({ ...wanted, before });
     // In an order, those that went together stay at the head of their lane.
-    const load = isInOrder && run.lane?.wentTogether ? loadWhole : loadAll;
+    const load = isInOrder && lane?.wentTogether ? loadWhole : loadAll;
     const loaded = await load(parts, runs, this.ends, primary);
     const ready = isInOrder ? this.#withoutGap(runs, loaded) : loaded;
     // From now on it is in the batch.
@@ -286,15 +287,14 @@ class Batch {
     return all.filter((_, i) => !changed[i]);
   }
 
-  /** In an order, none goes before an older event that is still to be fanned out, or an older delivery that has a job of its own. */
+  /** In an order, none goes before an older event that is still to be fanned out. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
     const { lane } = this.primary.run;
     const last = all.at(-1);
-    if (!lane || lane.wentTogether || last === undefined || all.length < 2) return all;
-    if (this.#isBesideJobs) return all.slice(0, 1);
+    if (!lane || lane.wentTogether || !last || all.length < 2) return all;
     const { accountId, id, acceptedAt } = last.event;
-    const isBehind = await this.parts.oldestEvents.hasOlder({ accountId, id, acceptedAt });
-    return isBehind ? all.slice(0, 1) : all;
+    const asked = { accountId, id, acceptedAt: Math.max(acceptedAt, last.run.lane?.place ?? 0) };
+    return (await this.parts.oldestEvents.hasOlder(asked)) ? all.slice(0, 1) : all;
   }
 
   get #countsEvents(): boolean {
@@ -373,6 +373,10 @@ class Batch {
       isTest: sorted.every(({ ready }) => ready.isTest),
       responseBytes: RESPONSE_BYTES,
     };
+    // Should this worker die, no others go with them: an older event may be fanned out meanwhile.
+    const { lane, batch: together } = primary.run;
+    if (lane && sorted.length > 1 && !lane.wentTogether)
+      await together?.keepTogether(sorted.map(({ ready }) => ready.event.id));
     const sent = await sendAttempt(parts, oldest, admitted.permit, abortSignal, batch);
     if (sent.kind !== 'sent') {
       if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);

@@ -143,7 +143,8 @@ export class Deliveries {
     // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
     const type = recorded.eventType ?? (await history.findHead(accountId, parts.eventId))?.type;
     if (type === undefined) throw deliveryNotFound();
-    const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
+    const status = await shownStatusOf(heldDeliveries, parts, recorded);
+    if (status === undefined) throw deliveryNotFound();
     const nextAttemptAt = status === 'held' ? undefined : recorded.nextAttemptAt;
     const standing = { ...recorded, ...parts, type, status, nextAttemptAt };
     const [[delivery], since] = await Promise.all([
@@ -184,7 +185,9 @@ export class Deliveries {
       return [{ ...state, ...mark, eventType: state.eventType ?? heads[i]?.type, matchingAttempts }];
     });
     const standings = await standingsOf(heldDeliveries, endpointId, listed);
-    const typed = standings.flatMap(({ type, ...rest }) => (type === undefined ? [] : [{ ...rest, type }]));
+    const typed = standings.flatMap((one) =>
+      one.endpointId === undefined || one.type === undefined ? [] : [{ ...one, type: one.type }],
+    );
     const found = await completeDeliveries(this.parts, accountId, typed);
     const byEvent = new Map(found.map((delivery) => [delivery.eventId, delivery]));
     return marks.map(({ eventId }) => byEvent.get(eventId));

@@ -126,6 +126,12 @@ export class DeliveryQueue {
     return new Set(heads.flat());
   }
 
+  /** The others with which some deliveries of an endpoint go in one request. */
+  async findTogether(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    const others = await this.#inEach({ endpointId }, (shard) => shard.findTogether(endpointId, eventIds));
+    return [...new Set(others.flat())];
+  }
+
   /**
    * End the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes if they are the heads there, or
    * come next. The others stay as they are.

@@ -87,7 +87,7 @@ function add_deliveries(
     if not seen[job] and not (looks and is_there(i)) then
       seen[job] = true
       local priority = priority_of(accounts[i], endpoints[i], steps[i])
-      store_job(job, data[i], now, priority, accepted_at[i] or '')
+      store_own_job(job, data[i], now, priority, accepted_at[i] or '')
       added[#added + 1] = ids[i]
       priorities[#added] = priority
     end
@@ -185,6 +185,33 @@ function find_heads(lines, base, tag, endpoint, of_events)
     end
   end
   return heads
+end
+
+--- The others with which some deliveries of an endpoint go in one request: those of their batches, or at the heads of their lanes.
+---@key lines                     of the endpoint
+---@param base text
+---@param tag text
+---@param endpoint EndpointId
+---@param of_events EventId[]
+---@return EventId[]
+function find_together(lines, base, tag, endpoint, of_events)
+  local find, together, is_known = finder_of(tag, endpoint, lines), {}, {}
+  for _, event in ipairs(of_events) do
+    is_known[event] = true
+  end
+  for _, event in ipairs(of_events) do
+    local job, lane = find(event)
+    local key = base .. (lane and lane_job(lane) or job)
+    local fields = is_known[key] and {} or redis.call('HMGET', key, 'head', jobFields.members)
+    if not lane or has_its_turn(lane_of(tag, lane), event, fields[1], fields[2]) then
+      is_known[key] = true
+      for _, other in ipairs(events_in(fields[2])) do
+        if not is_known[other] then together[#together + 1] = other end
+        is_known[other] = true
+      end
+    end
+  end
+  return together
 end
 
 --- Ends the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes if they are the heads there, or

@@ -25,6 +25,7 @@ import {
   endDelays,
   findHeads,
   findRunning,
+  findTogether,
   nextPriority,
 } from './bullmq-delivery-shard.script';
 import { addToLanes, bringHeadForward, dropFromLane, findOver } from './bullmq-lanes.script';
@@ -184,6 +185,11 @@ export class DeliveryShard {
   /** The heads with which some deliveries of an endpoint go together, if they are no heads themselves. */
   async findHeads(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
     return await findHeads(this.#ofEndpoint(endpointId, eventIds))(this.redis);
+  }
+
+  /** The others with which some deliveries of an endpoint go in one request. */
+  async findTogether(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    return await findTogether(this.#ofEndpoint(endpointId, eventIds))(this.redis);
   }
 
   /** Whether the own job, or the batch, of each of some deliveries is delayed. */

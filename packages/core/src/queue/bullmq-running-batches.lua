@@ -15,8 +15,8 @@ local function store_batch(base, tag, endpoint, data, events, now, priority)
     name = name .. '+'
   end
   local id, index = batch_job(name, endpoint), {}
-  store_job(base .. id, data, now, priority, '')
-  redis.call('HSET', base .. id, jobFields.members, table.concat(events, ' '), jobFields.attemptsStarted, 1)
+  local members = table.concat(events, ' ')
+  store_job(base .. id, data, now, priority, jobFields.members, members, jobFields.attemptsStarted, 1)
   for i, event in ipairs(events) do
     index[2 * i - 1], index[2 * i] = event, name
   end
@@ -139,9 +139,19 @@ function form_batch(
   }
 end
 
---- In an order, the first deliveries of a lane go together: they stay its first ones until they have ended. Those that went
---- together before go together again. While queues are split again the head goes alone, whatever it went with: nobody has looked
---- whether another shard has those behind it.
+--- The first one of a lane, and those behind it up to a place.
+local function first_before(lane, most, before)
+  local first, events = redis.call('ZRANGE', lane, 0, most - 1, 'WITHSCORES'), {}
+  for i = 1, #first, 2 do
+    if i > 1 and not is_after(before, first[i + 1] .. ' ' .. first[i]) then break end
+    events[#events + 1] = first[i]
+  end
+  return events
+end
+
+--- In an order, gives the first deliveries of a lane, which stay there: the turn of the first one begins. Those that went together
+--- before go together again. Of others, which go with the first one is noted once it is known. While queues are split again the head
+--- goes alone, whatever it went with: nobody has looked whether another shard has those behind it.
 ---@with shard ShardKeys
 ---@key lock                       of the lane's job
 ---@key behind_heads = shard.behindHeads
@@ -152,6 +162,7 @@ end
 ---@param name text                of the lane
 ---@param most integer
 ---@param only EventId?            the head, if it goes alone
+---@param before text?             the place and the event which those behind the head have to be before
 ---@param max_bytes integer        of the texts of their events
 ---@param reads_texts boolean      what the attempts need
 ---@reply breaker text?
@@ -161,7 +172,7 @@ end
 ---@reply texts text?[]            of each event
 ---@reply requests text?[]         for which each is to be sent
 ---@reply places integer[]         of each in the lane
-function begin_heads(lock, behind_heads, base, tag, token, account, name, most, only, max_bytes, reads_texts)
+function begin_heads(lock, behind_heads, base, tag, token, account, name, most, only, before, max_bytes, reads_texts)
   if redis.call('GET', lock) ~= token then
     return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
   end
@@ -174,14 +185,16 @@ function begin_heads(lock, behind_heads, base, tag, token, account, name, most, 
     end
   end
   local events, texts
-  if only or #waiting > 0 and waiting[1] == fields[1] then
+  local go_again = only or #waiting > 0 and waiting[1] == fields[1]
+  if go_again then
     events, texts = that_fit(waiting, account, math.huge, reads_texts)
   else
-    events, texts = that_fit(redis.call('ZRANGE', lane, 0, most - 1), account, max_bytes, reads_texts)
+    local first = before and first_before(lane, most, before) or redis.call('ZRANGE', lane, 0, most - 1)
+    events, texts = that_fit(first, account, max_bytes, reads_texts)
   end
   if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} } end
   set_in_batches(key, lane, behind_heads, false)
-  redis.call('HSET', key, 'head', events[1], jobFields.members, table.concat(events, ' '))
+  redis.call('HSET', key, 'head', events[1], jobFields.members, go_again and table.concat(events, ' ') or events[1])
   local places = redis.call('ZMSCORE', lane, unpack(events))
   for i, place in ipairs(places) do
     places[i] = tonumber(place)
@@ -196,6 +209,17 @@ function begin_heads(lock, behind_heads, base, tag, token, account, name, most, 
     requests = requests,
     places = places,
   }
+end
+
+--- In an order, these are about to go in one request: they stay the first ones of their lane, and together, until they have ended.
+---@key lock                       of the lane's job
+---@param base text
+---@param token text               what that is locked with
+---@param name text                of the lane
+---@param events EventId[]         in order
+function keep_heads_together(lock, base, token, name, events)
+  if redis.call('GET', lock) ~= token then return end
+  redis.call('HSET', base .. lane_job(name), 'head', events[1], jobFields.members, table.concat(events, ' '))
 end
 
 local function put_off(queue, delayed, id, due_at, delay)

@@ -1,6 +1,12 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { type DeliveryTexts, laneJobIdOf, type MemberEnd } from '../domain/delivery';
+import {
+  type DeliveryTexts,
+  encodePlace,
+  type LanePlace,
+  laneJobIdOf,
+  type MemberEnd,
+} from '../domain/delivery';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
@@ -17,6 +23,7 @@ import {
   endBatch,
   endHeads,
   formBatch,
+  keepHeadsTogether,
   wakeFullLane,
 } from './bullmq-running-batches.script';
 import type { OwnedLane } from './bullmq-running-lanes';
@@ -49,6 +56,8 @@ export interface BatchBounds {
   readonly only?: EventId | undefined;
   /** Of the texts of the events. */
   readonly maxBytes: number;
+  /** In an order: of those behind the first one, only what is before this place. */
+  readonly before?: LanePlace | undefined;
 }
 
 /** As scripts give what the attempts of a batch's deliveries need. */
@@ -124,8 +133,8 @@ export class RunningBatches {
     });
   }
 
-  /** In an order: give the first deliveries of a lane, which stay there. They go together until they have ended. */
-  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly PlacedMember[]> {
+  /** In an order: give the first deliveries of a lane, which stay there. The turn of the first one has begun then. */
+  beginHeads(lane: OwnedLane, { before, ...bounds }: BatchBounds): Step<readonly PlacedMember[]> {
     const readAt = steadyClock();
     const { accountId: account, token, lane: name } = lane;
     const step = beginHeads({
@@ -137,11 +146,18 @@ export class RunningBatches {
       account,
       name,
       ...bounds,
+      before: before && encodePlace(before),
       readsTexts: this.#readsTexts,
     });
     return mapReply(step, ({ places, ...read }) =>
       placed(membersOf(read, this.#readsTexts ? readAt : undefined), places),
     );
+  }
+
+  /** In an order: these are about to go in one request. They go together until they have ended. */
+  keepTogether({ token, lane: name }: OwnedLane, events: readonly EventId[]): Step<void> {
+    const lock = this.#jobs.lock(laneJobIdOf(name));
+    return keepHeadsTogether({ lock, base: this.#jobs.base, token, name, events });
   }
 
   /** @param left those that did not end, in order, and when they are due. */
