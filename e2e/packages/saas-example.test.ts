@@ -78,7 +78,7 @@ it('is set up only where it is told to, and says in a line that the key is of an
   const nowhere = setUp({ OPERATOR_KEY: stack.bootstrapKey });
   expect([nowhere.status, nowhere.stderr]).toEqual([2, expect.stringMatching(/^Set HOOKFERRY_URL .*\n$/)]);
   const elsewhere = setUp({
-    HOOKFERRY_URL: way.origin,
+    HOOKFERRY_URL: stack.client.baseUrl,
     OPERATOR_KEY: `whk_${'a'.repeat(16)}_${'b'.repeat(52)}`,
   });
   expect([elsewhere.status, elsewhere.stderr]).toEqual([1, expect.stringMatching(/^[^\n]*key[^\n]*\n$/)]);
