@@ -191,6 +191,11 @@ describe('the right form of what is wrong', () => {
     [['get', '/v1/deliveries?status=held&status=delivered'], '?/status', 'must be given once'],
     [['get', '/v1/deliveries?Limit=1'], '?/Limit', 'did you mean "limit"?'],
     [['get', '/v1/events?page=2'], '?/page', 'the known ones are limit, cursor'],
+    [
+      ['post', '/v1/api-keys', { name: 'ci', scopes: [], account_id: 'acme' }],
+      '/account_id',
+      'header X-Account-Id',
+    ],
     [['get', '/v1/account/usage?page=2'], '?/page', 'none can be given here'],
     [['get', '/v1/notifications?contact_id=4711'], '?/contact_id', 'ct_ and 22 of 0-9 a-z'],
     [
