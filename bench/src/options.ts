@@ -7,7 +7,7 @@ export const OPTIONS = `  --short             a short run, whose figures are onl
   --deliveries N      how many deliveries are loaded, or events published
   --scene NAME        one scene alone, of burst, tenants and portal.
                       drain: workers, shards, pending or endpoints grow; or a backlog that may not all run at once:
-                      strict-backlog, strict-backlog-of-one, groups-backlog, batch-backlog; a list, or all
+                      strict-backlog, ten-at-once, strict-backlog-of-one, groups-backlog, batch-backlog; a list, or all
                       history: pages, replay or path
                       aof: sizes or syncs
   --seconds N         tenants: how long an attack lasts

@@ -56,6 +56,12 @@ interface Endpoint {
   readonly secret: string;
 }
 
+/** A line of a document: its name, and its value behind at least two spaces. */
+function readPair(line: string): readonly [string, string] {
+  const [name = '', value = ''] = line.split(/ {2,}/);
+  return [name, value];
+}
+
 interface MetricsLine {
   readonly group: { readonly webhook_id?: string };
   readonly attempts: number;
@@ -144,6 +150,35 @@ describe('as a script runs it', () => {
       exitCode: 2,
       stderr: expect.stringContaining(`Did you mean ${TYPE}?`),
     });
+  });
+
+  it('prints what a new webhook has, its secret, and what to try next', async () => {
+    const flags = ['--uid', 'printed', '--rate-limit', '20', '--disabled'];
+    const printed = await succeed(['webhooks', 'create', receiver.url, '--events', TYPE, ...flags]);
+    const shown = new Map(printed.stdout.trimEnd().split('\n').map(readPair));
+    const id = shown.get('id') ?? '';
+    const { secret } = await json<Endpoint>(['webhooks', 'secret', id]);
+    const { created_at: time } = await json<{ created_at: string }>(['webhooks', 'show', id]);
+    // What it has no value of, such as a filter, is left out.
+    expect(Object.fromEntries(shown)).toEqual({
+      id,
+      uid: 'printed',
+      url: receiver.url,
+      events: TYPE,
+      status: 'disabled',
+      verification: 'not_required',
+      'disabled because': 'client',
+      ordering: 'none',
+      'rate limit': '20',
+      'rate limit unit': 'requests',
+      signing: 'hmac',
+      format: 'native',
+      'while disabled': 'hold',
+      created: time,
+      updated: time,
+      secret,
+    });
+    expect(printed.stderr).toBe(`Try it out: hookferry webhooks test ${id}\n`);
   });
 
   it('tries a filter, and gives it to an endpoint', async () => {
@@ -288,6 +323,10 @@ describe('as a script runs it', () => {
     await succeed(['webhooks', 'disable', id]);
     const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', '-', '--to', id], EXACT);
     const { hold, id: delivery } = await stack.client.waitForStatus(id, event.id, 'held');
+    await succeed(['webhooks', 'update', id, '--uid', 'held.one']);
+    const named = await json(['deliveries', 'show', `${event.id}.held.one`]);
+    expect(named).toEqual(await json(['deliveries', 'show', delivery]));
+    expect(await json(['deliveries', 'redeliver', `${event.id}.held.one`])).toMatchObject({ id: delivery });
     const wrong = await cli.run(['deliveries', 'show', event.id], environment);
     expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`explain ${event.id}`) });
     const held = await succeed(['deliveries', 'show', delivery]);

@@ -211,12 +211,56 @@ if (!hasPostgres) console.warn(`SKIPPED: the outbox, because ${NO_POSTGRES}.`);
     await untilIdle(relay);
   });
 
+  it('leaves the outbox to others while its own Redis is away, says so, and ends when it is told to', async () => {
+    await inTransaction('COMMIT', ['one']);
+    const errors: string[] = [];
+    const away = await findClosedPort();
+    const lost = startRelay({
+      redisUrl: `redis://127.0.0.1:${away}`,
+      onError: (error) => errors.push(String(error)),
+    });
+    await until(async () => (errors.length > 0 ? true : undefined));
+    expect(new Set(errors)).toEqual(
+      new Set([`Error: Redis can't be reached: connect ECONNREFUSED 127.0.0.1:${away}`]),
+    );
+    const idle = `SELECT count(*) AS held FROM pg_stat_activity WHERE state = 'idle in transaction'`;
+    expect((await pool.query(idle)).rows).toEqual([{ held: '0' }]);
+    startRelay();
+    expect(await untilQueued(1)).toEqual(['one']);
+    await lost.stop();
+  });
+
+  it('has a program that tells once what it can not reach, and when it publishes again', async () => {
+    const program = join(PROJECT, 'packages/outbox/bin/hookferry-outbox.js');
+    await inTransaction('COMMIT', ['one']);
+    await redis.kill();
+    const settings = [`DATABASE_URL=${database.url}`, `REDIS_URL=${redis.url}`];
+    const relay = spawn('env', [...settings, process.execPath, program, 'relay']);
+    const ended = once(relay, 'exit');
+    let told = '';
+    relay.stderr.on('data', (text: Buffer) => {
+      told += text.toString();
+    });
+    await until(async () => (told.includes('\n') ? true : undefined));
+    await redis.start();
+    expect(await untilQueued(1)).toEqual(['one']);
+    await until(async () => (told.includes('again') ? true : undefined));
+    const { host } = new URL(redis.url);
+    expect(told).toBe(`Redis can't be reached: connect ECONNREFUSED ${host}\nThe relay publishes again.\n`);
+    await redis.kill();
+    relay.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+    await redis.start();
+  });
+
   it('has a program that relays, tells how many wait, and ends when it is told to', async () => {
     const port = await findClosedPort();
     const program = join(PROJECT, 'packages/outbox/bin/hookferry-outbox.js');
     const settings = [`DATABASE_URL=${database.url}`, `REDIS_URL=${redis.url}`, `METRICS_PORT=${port}`];
     const command = [...settings, process.execPath, program];
-    const run = (...words: readonly string[]) => runProgram('env', [...command, ...words], PROJECT);
+    // None but the relay needs Redis.
+    const others = [...settings.filter((text) => !text.startsWith('REDIS')), process.execPath, program];
+    const run = (...words: readonly string[]) => runProgram('env', [...others, ...words], PROJECT);
     await pool.query('DROP TABLE hookferry_outbox');
     expect(await run('migrate')).toEqual({ code: 0, output: 'The table hookferry_outbox is there.\n' });
     await inTransaction('COMMIT', ['one', 'two']);

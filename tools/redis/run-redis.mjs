@@ -17,8 +17,20 @@ const ASK_EVERY_MS = 20;
 /** Nothing acknowledged is lost when the process dies, and at most about a second's worth when the power goes. */
 export const KEEP_EVERYTHING = { appendonly: 'yes', appendfsync: 'everysec', save: '' };
 
-/** For tests: no disk at all, and a database for each test file. */
-export const KEEP_NOTHING = { appendonly: 'no', save: '', databases: '1024' };
+// CLIENT PAUSE, for one, stops a server for all who use it. Redis 6 knows no rule that takes one subcommand away.
+const NOT_FELT_BY_OTHERS = [
+  ...['-debug', '-flushall', '-shutdown', '-swapdb', '-replicaof'],
+  ...['-config', '+config|get', '+config|resetstat'],
+  ...['-client', '+client|getname', '+client|id', '+client|kill', '+client|list', '+client|setname'],
+];
+
+/** For tests: no disk at all, a database for each test file, and nothing that one of them could do to the others. */
+export const KEEP_NOTHING = {
+  appendonly: 'no',
+  save: '',
+  databases: '1024',
+  user: ['default', 'on', 'nopass', '~*', '&*', '+@all', ...NOT_FELT_BY_OTHERS],
+};
 
 /**
  * Starts a Redis of our own as part of the group, and returns when it takes commands.
@@ -27,7 +39,7 @@ export const KEEP_NOTHING = { appendonly: 'no', save: '', databases: '1024' };
  * @param {ProcessGroup} options.group
  * @param {string} options.folder for its data and its log
  * @param {number} options.port
- * @param {Readonly<Record<string, string>>} options.persistence
+ * @param {Readonly<Record<string, string | readonly string[]>>} options.persistence
  * @param {AbortSignal} options.signal stops the waiting, as the end of a process of the group does
  * @returns {Promise<{ url: string, pid: number | undefined }>}
  */
@@ -44,7 +56,7 @@ export async function runRedis({ program, group, folder, port, persistence, sign
     'maxmemory-policy': 'noeviction', // Any other policy would silently throw jobs away.
     ...persistence,
   };
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value].flat());
   const { pid } = group.start({
     name: 'redis',
     command: [...program.command, ...args],

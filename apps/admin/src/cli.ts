@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import { Option } from 'commander';
 import { z } from 'zod';
-import type { CliConfig } from './config';
+import type { EgressConfig } from './config';
 import type { AdminContext } from './context';
 
 /** The output of a command: its result goes to `out`, messages about it to `error`. */
@@ -14,11 +14,11 @@ export interface Output {
 /** The context of every command. */
 export interface Cli {
   readonly output: Output;
-  /** The settings. @throws ConfigError with one line for each wrong variable. */
-  readonly config: () => CliConfig;
+  /** How deliveries leave. @throws ConfigError with one line for each wrong variable. */
+  readonly egress: () => EgressConfig;
   /** Of the database of the history. @throws UsageError when it is not set. */
   readonly historyUrl: () => string;
-  /** Connects for as long as `action` takes. */
+  /** Connects to Redis for as long as `action` takes. @throws ConfigError, also where no Redis is named. */
   readonly withContext: (action: (context: AdminContext) => Promise<void>) => Promise<void>;
 }
 

@@ -34,8 +34,19 @@ it('takes the one that it is given all the same', async () => {
   expect(urlOf({ REDIS_URL: 'redis://10.0.0.1:6379' })).toBe('redis://10.0.0.1:6379');
 });
 
-it('takes the usual one where none is running', () => {
-  expect(urlOf({})).toBe('redis://127.0.0.1:6379');
+it('takes no other one where none is running, and says what to set', async () => {
+  const empty = join(folder, 'empty');
+  await writeFile(empty, '');
+  for (const environment of [{}, { REDIS_URL: '' }, { REDIS_URL_FILE: empty }]) {
+    expect(() => urlOf(environment)).toThrow('REDIS_URL: must be set, or REDIS_URL_FILE, to the Redis that');
+  }
+});
+
+it('takes the one in a file that it is given, also beside a running one', async () => {
+  await noteUrl();
+  const file = join(folder, 'url');
+  await writeFile(file, 'redis://10.0.0.2:6379');
+  expect(urlOf({ REDIS_URL: '', REDIS_URL_FILE: file })).toBe('redis://10.0.0.2:6379');
 });
 
 it('takes the key that seals there, too', async () => {

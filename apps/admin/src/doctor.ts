@@ -14,7 +14,7 @@ import { steadyClock } from '@hookferry/core/platform/clock';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Cli, Failure, jsonOption, jsonSchema, parseFlags, UsageError } from './cli';
-import type { CliConfig } from './config';
+import type { EgressConfig } from './config';
 import { formatJson, formatTable } from './format';
 
 const flagsSchema = z.object({
@@ -29,7 +29,7 @@ interface Finding {
   readonly detail: string;
 }
 
-export function addDoctor(program: Command, { output, config }: Cli): void {
+export function addDoctor(program: Command, { output, egress }: Cli): void {
   program
     .command('doctor')
     .description(
@@ -39,7 +39,7 @@ export function addDoctor(program: Command, { output, config }: Cli): void {
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { echo, json } = parseFlags(flagsSchema, given);
-      const { SOURCE_ADDRESSES: ranges, DELIVERY_PROXY_URL: proxy } = config();
+      const { SOURCE_ADDRESSES: ranges, DELIVERY_PROXY_URL: proxy } = egress();
       if (ranges.length === 0) throw new UsageError('SOURCE_ADDRESSES must be set, as it is for the API.');
       const findings = await examine(echo, ranges, proxy);
       const isGood = findings.every(({ state }) => state !== 'bad');
@@ -56,7 +56,7 @@ function tableOf(findings: readonly Finding[]): string {
   );
 }
 
-type Proxy = CliConfig['DELIVERY_PROXY_URL'];
+type Proxy = EgressConfig['DELIVERY_PROXY_URL'];
 
 /** By the way of deliveries: through the proxy, or directly by each family of addresses. */
 async function examine(echo: string, ranges: readonly string[], proxy: Proxy): Promise<readonly Finding[]> {

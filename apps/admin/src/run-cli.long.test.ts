@@ -599,6 +599,16 @@ describe('webhooks', () => {
     expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
   });
 
+  it('connects to no Redis that nobody has named', async () => {
+    expect(await run('keys create --name ops --scopes admin', { DATA_DIR: '/nowhere' })).toEqual({
+      exitCode: 2,
+      out: '',
+      error: expect.stringContaining(
+        'REDIS_URL: must be set, or REDIS_URL_FILE, to the Redis that the API uses.',
+      ),
+    });
+  });
+
   it('refuses a REDIS_URL that is none with 2, without repeating the password in it', async () => {
     const { exitCode, error } = await run('keys list', { REDIS_URL: 'http://user:hunter2@redis' });
     expect(exitCode).toBe(2);
@@ -610,7 +620,7 @@ describe('webhooks', () => {
     const url = `redis://:hunter2@127.0.0.1:${await findClosedPort()}`;
     const { exitCode, error } = await run('keys list', { REDIS_URL: url });
     expect(exitCode).toBe(1);
-    expect(error).toMatch(/^Redis can't be reached \(.*ECONNREFUSED.*\)\. Set REDIS_URL/);
+    expect(error).toMatch(/^Redis can't be reached \(.*ECONNREFUSED.*\)\. Start it; or, .* set REDIS_URL/);
     expect(error).not.toContain('hunter2');
   });
 

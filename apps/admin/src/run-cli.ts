@@ -13,7 +13,7 @@ import {
 } from './accounts';
 import { addCapacity } from './capacity';
 import { type Cli, Failure, type Output, UsageError } from './cli';
-import { type CliConfig, readCliConfig } from './config';
+import { readCliConfig, readEgressConfig, readHistoryUrl } from './config';
 import { withContext } from './context';
 import { addCopyData } from './data';
 import {
@@ -42,8 +42,8 @@ export async function runCli(
   try {
     const cli: Cli = {
       output,
-      config: () => readCliConfig(environment),
-      historyUrl: () => historyUrlOf(readCliConfig(environment)),
+      egress: () => readEgressConfig(environment),
+      historyUrl: () => requireHistoryUrl(environment),
       withContext: (action) => withContext(readCliConfig(environment), action, (text) => output.error(text)),
     };
     await createProgram(cli, fullVersion(environment.HOOKFERRY_REVISION)).parseAsync(args, { from: 'user' });
@@ -55,7 +55,7 @@ export async function runCli(
 
 const NOTES = `
 It connects to the Redis of the API, at REDIS_URL or REDIS_URL_FILE (default: the Redis of npm start in this
-folder, while that runs, or redis://127.0.0.1:6379). "explain" connects to nothing.
+folder, while that runs; no other one). "explain" connects to nothing.
 Exit codes: 0 done · 1 not possible · 2 the command line or a setting is wrong`;
 
 /** Every command. */
@@ -110,7 +110,8 @@ function createProgram(cli: Cli, version: string): Command {
   return program;
 }
 
-function historyUrlOf({ HISTORY_DATABASE_URL: url }: CliConfig): string {
+function requireHistoryUrl(environment: Environment): string {
+  const url = readHistoryUrl(environment);
   if (url === undefined) throw new UsageError('HISTORY_DATABASE_URL must be set.');
   return url;
 }
@@ -136,7 +137,7 @@ function describeOutage(cause: unknown): string {
   if (isRefusal(cause)) {
     return `Redis refuses (${reasonOf(cause)}). If it takes no writes, see: hookferry-admin explain RedisRefusesWrites. Otherwise check REDIS_URL.`;
   }
-  return `Redis can't be reached (${reasonOf(cause)}). Set REDIS_URL to the Redis that the API uses.`;
+  return `Redis can't be reached (${reasonOf(cause)}). Start it; or, if the API uses another one, set REDIS_URL to that.`;
 }
 
 // A name with several addresses fails with one error for all of them, which has a code and no message.

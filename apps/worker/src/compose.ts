@@ -72,7 +72,7 @@ export async function composeWorker(
   });
   const { configurationCopy, rebuild } = core.stores;
   if (configurationCopy) keepCopies(redis, configurationCopy);
-  const { accountStore, deliveryQueue, movedHistory } = core.stores;
+  const { accountStore, movedHistory } = core.stores;
   const opened: WorkerCapability[] = tracing ? [tracing] : [];
   const deliveryCapacity = new SharedCapacity(config.WORKER_CONCURRENCY);
   const rejectedEvents = new RejectedEvents(redis, shards, own.clock);
@@ -98,7 +98,7 @@ export async function composeWorker(
       ...stores,
       publishing: core.publishing,
       attemptParts: delivery.parts,
-      placement: new DeliveryPlacement(redis, shards, deliveryQueue),
+      placement: new DeliveryPlacement(redis, shards),
       deliveryCapacity,
       lockDurationMs,
       stopDeadlineMs: config.SHUTDOWN_TIMEOUT,

@@ -14,12 +14,14 @@ interface BacklogScene {
   readonly endpoint: Partial<Endpoint>;
   /** How many groups the events belong to in turn. */
   readonly groups?: number;
+  /** How many requests the worker makes at once. Default: as many as in the plain case. */
+  readonly atOnce?: number;
   readonly aims: Aims;
 }
 
 interface Aims {
   /** Processor time of worker and Redis, beside the plain case. */
-  readonly cpu: number;
+  readonly cpu?: number;
   /** Deliveries a second, beside the plain case. */
   readonly rate?: number;
   /** Redis' own, for a delivery: commands, those that scripts call among them, and scripts. */
@@ -39,6 +41,15 @@ const allScenes: ReadonlyMap<string, BacklogScene> = new Map(
       deliveries: 10_000,
       endpoint: { ordering: 'strict' },
       aims: { cpu: 1.25, commands: 36, scripts: 0.5 },
+    },
+    // What of the price of an order is that of few requests at once.
+    'ten-at-once': {
+      title: 'ten plain webhooks, ten requests at once',
+      webhooks: 10,
+      deliveries: 10_000,
+      endpoint: {},
+      atOnce: 10,
+      aims: {},
     },
     'strict-backlog-of-one': {
       title: 'one webhook with strict ordering',
@@ -77,23 +88,23 @@ export function backlogScenes(options: SuiteOptions): ReadonlyMap<string, () => 
 }
 
 async function measureScene(name: string, scene: BacklogScene, options: SuiteOptions): Promise<object> {
-  const { webhooks: endpoints, endpoint, groups, aims } = scene;
+  const { webhooks: endpoints, endpoint, groups, atOnce, aims } = scene;
   const { build, against } = options;
   const measured = options.deliveries ?? (options.short ? DELIVERIES_SHORT : scene.deliveries);
   const warmUp = Math.round(measured * WARM_UP_SHARE);
   const own = { endpoints, endpoint, ...(groups === undefined ? {} : { groups }) };
   const base =
     against === undefined
-      ? { ...serviceOf(build, 'plain webhooks'), filling: { ...own, endpoint: {} } }
-      : { ...serviceOf(against, 'that build'), filling: own };
+      ? { ...serviceOf(build, 'plain webhooks'), filling: { ...own, endpoint: {} }, atOnce: undefined }
+      : { ...serviceOf(against, 'that build'), filling: own, atOnce };
   return await compare({
     title: `${name}: ${scene.title}, ${measured} deliveries wait`,
     rounds: roundsOf(options),
-    sides: [base, { ...serviceOf(build, 'this case'), filling: own }],
+    sides: [base, { ...serviceOf(build, 'this case'), filling: own, atOnce }],
     // Aims are beside the plain case.
     figures: figuresOf(against === undefined ? aims : {}),
     measure: (sides) =>
-      inTurn(sides, (side) => drain(side, { deliveries: warmUp + measured, warmUp, filling: side.filling })),
+      inTurn(sides, (side) => drain(side, { ...side, deliveries: warmUp + measured, warmUp })),
     inShort: (r) =>
       `${Math.round(r.deliveriesPerSecond)} deliveries/s, ${r.commands.toFixed(1)} commands each`,
   });

@@ -39,13 +39,15 @@ interface Drained {
   readonly warmUp: number;
   /** What fills the queue: ten endpoints, with an account for each, unless given. */
   readonly filling?: Partial<Pick<Filling, 'endpoints' | 'endpoint' | 'groups'>>;
+  /** How many requests the worker makes at once, unless it is as many as it usually does here. */
+  readonly atOnce?: number | undefined;
 }
 
 const ENDPOINTS = 10;
 
 /** What the worker makes of a queue that is full, on a Redis of its own. */
 export async function drain(contender: Contender, drained: Drained): Promise<DrainFigures> {
-  const { deliveries, warmUp, filling } = drained;
+  const { deliveries, warmUp, filling, atOnce } = drained;
   const redis = await RedisProcess.start();
   const { url: redisUrl } = redis;
   const usual = { redisUrl, deliveries, endpoints: ENDPOINTS, perAccount: 1 };
@@ -54,7 +56,7 @@ export async function drain(contender: Contender, drained: Drained): Promise<Dra
       redis: [redis],
       deliveries,
       fill: (receiverUrl) => contender.fill({ ...usual, receiverUrl, ...filling }),
-      startWorkers: () => [runScript(contender.script, workerSettings(redisUrl))],
+      startWorkers: () => [runScript(contender.script, workerSettings(redisUrl, atOnce))],
       from: warmUp,
       until: deliveries,
     });

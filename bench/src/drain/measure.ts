@@ -4,10 +4,10 @@ import type { MeasuredProcess, RedisProcess } from '../processes/measured-proces
 import { ReceiverProcess } from '../traffic/receiver';
 
 /** What a worker needs to deliver to this machine. */
-export function workerSettings(redisUrl: string): Readonly<Record<string, string>> {
+export function workerSettings(redisUrl: string, atOnce = 256): Readonly<Record<string, string>> {
   return {
     REDIS_URL: redisUrl,
-    WORKER_CONCURRENCY: '256',
+    WORKER_CONCURRENCY: String(atOnce),
     WORKER_HOST: '127.0.0.1',
     WORKER_PORT: '0',
     ALLOW_HTTP_URLS: 'true',

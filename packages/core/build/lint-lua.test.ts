@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -99,6 +99,22 @@ describe('npm run lint', () => {
       script('if list then return reply {} end', "return 'text'"),
     );
     expect(lint()).toEqual({ status: 0, faults: [] });
+  });
+
+  it('looks at scripts in strings of packages', () => {
+    mkdirSync(join(folder, 'receiver', 'src'), { recursive: true });
+    const inString = (lua: string) =>
+      write('receiver/src/x.lua.ts', `export const A =\n  /* lua */ \`${lua}\`;\n`);
+    inString('return redis.call("GET", KEYS[1])');
+    const formatted = "return redis.call('GET', KEYS[1])";
+    expect(lint()).toEqual({ status: 1, faults: [`x.lua.ts:2: has another format than ${formatted}`] });
+    inString(formatted);
+    expect(lint()).toEqual({ status: 0, faults: [] });
+    inString('return (KEYS');
+    expect(lint()).toMatchObject({
+      status: 1,
+      faults: [expect.stringMatching(/^x\.lua\.ts:2:/)],
+    });
   });
 
   it('names the place of what is no Lua', () => {

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { openPool } from './pg-pool';
-import { Relay, type RelayStatus } from './relay';
-import { DEFAULT_TABLE, migrate, migrationOf } from './table';
+import { Relay, type RelayStatus, readStatus, republish } from './relay';
+import { checkTable, DEFAULT_TABLE, migrate, migrationOf } from './table';
 
 const USAGE = `hookferry-outbox COMMAND
 
@@ -13,8 +13,10 @@ const USAGE = `hookferry-outbox COMMAND
   status                   how many events wait, and since when
   republish --since 1h     publish the events of that time again, under the same ids
 
-Settings: DATABASE_URL, REDIS_URL, OUTBOX_TABLE (${DEFAULT_TABLE}), REDIS_CONFIRMED_BY (0), METRICS_PORT (none)
+Settings: DATABASE_URL, OUTBOX_TABLE (${DEFAULT_TABLE}); of relay alone: REDIS_URL, REDIS_CONFIRMED_BY (0), METRICS_PORT (none)
 `;
+
+const SAY_AGAIN_MS = 60_000;
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -56,34 +58,27 @@ async function run(): Promise<void> {
       await migrate(pool, table);
       return say(`The table ${table} is there.`);
     }
-    await withRelay(pool, table, async (relay) => {
-      if (command === 'relay') await relayUntilStopped(relay);
-      else if (from !== undefined) say(`${await relay.republish(from)} events are published again.`);
-      else say(described(await relay.status()));
-    });
+    checkTable(table);
+    if (command === 'relay') await relayUntilStopped(pool, table);
+    else if (from !== undefined) say(`${await republish(pool, table, from)} events are published again.`);
+    else say(described(await readStatus(pool, table)));
   } finally {
     await pool.end();
   }
 }
 
-async function withRelay(pool: Pool, table: string, work: (relay: Relay) => Promise<void>): Promise<void> {
+async function relayUntilStopped(pool: Pool, table: string): Promise<void> {
+  const troubles = new Troubles();
   const relay = new Relay({
     pool,
     table,
     redisUrl: settingOf('REDIS_URL'),
     confirmedBy: Number(process.env.REDIS_CONFIRMED_BY ?? 0),
-    onError: (error) => process.stderr.write(`${String(error)}\n`),
+    onError: (error) => troubles.tell(error instanceof Error ? error.message : String(error)),
+    onPublished: () => troubles.end(),
     onRolledBack: (events) =>
       process.stderr.write(`Redis went back to an earlier state: ${events} events are published again.\n`),
   });
-  try {
-    await work(relay);
-  } finally {
-    await relay.stop();
-  }
-}
-
-async function relayUntilStopped(relay: Relay): Promise<void> {
   const port = process.env.METRICS_PORT;
   const metrics = createServer((_request, response) => {
     relay.status().then(
@@ -98,6 +93,24 @@ async function relayUntilStopped(relay: Relay): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
   });
   metrics.close();
+  await relay.stop();
+}
+
+/** Tells what fails when it begins, then once in a while, and that it is over. */
+class Troubles {
+  readonly #toldAt = new Map<string, number>();
+
+  tell(text: string): void {
+    if (Date.now() - (this.#toldAt.get(text) ?? 0) < SAY_AGAIN_MS) return;
+    this.#toldAt.set(text, Date.now());
+    process.stderr.write(`${text}\n`);
+  }
+
+  end(): void {
+    if (this.#toldAt.size === 0) return;
+    this.#toldAt.clear();
+    process.stderr.write('The relay publishes again.\n');
+  }
 }
 
 function described({ waiting, oldestAt, failed }: RelayStatus): string {

@@ -9,6 +9,7 @@ import {
   type RedisConnection,
   ReplicaWait,
   toEventJob,
+  within,
 } from '@hookferry/producer/internal';
 import { checkTable, DEFAULT_TABLE } from './table';
 
@@ -37,8 +38,10 @@ export type RelayOptions = ConnectionOptions & {
   readonly keepMs?: number;
   /** How long to wait before it looks again, should PostgreSQL not tell of new events. Milliseconds. Default: a second. */
   readonly pollMs?: number;
-  /** Called with what failed. It tries again by itself. */
+  /** Called with what failed, each time. It tries again by itself. The message names the store that can't be reached. */
   readonly onError?: (error: unknown) => void;
+  /** Called when so many events were published. */
+  readonly onPublished?: (events: number) => void;
   /** Called when Redis has gone back to an earlier state: so many events are published again. */
   readonly onRolledBack?: (events: number) => void;
 };
@@ -101,35 +104,26 @@ export class Relay {
     this.#running ??= Promise.all([this.#run(), this.#listen()]);
   }
 
-  /** Resolves once the batch under way has ended. */
+  /** Resolves once the batch under way has ended: at once if there is none, whether Redis can be reached or not. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake();
+    // Nobody waits any more for a Redis that is away.
+    if (this.#redis.client.status !== 'ready') this.#redis.close();
     await this.#running;
     await this.#sender.close();
     this.#redis.close();
   }
 
   async status(): Promise<RelayStatus> {
-    return await this.#with(async (client) => {
-      const waiting = `SELECT count(*) AS waiting, min(written_at) AS oldest FROM ${this.#table} WHERE batch IS NULL AND error IS NULL`;
-      const failed = `SELECT count(*) AS failed FROM ${this.#table} WHERE error IS NOT NULL`;
-      const [row] = (await client.query(`SELECT * FROM (${waiting}) w, (${failed}) f`)).rows as {
-        readonly waiting: string;
-        readonly oldest: Date | null;
-        readonly failed: string;
-      }[];
-      const { waiting: count = '0', oldest = null, failed: errors = '0' } = row ?? {};
-      return { waiting: Number(count), oldestAt: oldest ?? undefined, failed: Number(errors) };
-    });
+    return await this.#with((client) => readStatus(client, this.#table));
   }
 
   /** Has all events published again that were published since, or later. Their ids are the same. @returns how many. */
   async republish(since: Date): Promise<number> {
-    const again = `UPDATE ${this.#table} SET batch = NULL, published_at = NULL WHERE published_at >= $1`;
-    const { rowCount } = await this.#with((client) => client.query(again, [since]));
+    const events = await this.#with((client) => republish(client, this.#table, since));
     this.#wake();
-    return rowCount ?? 0;
+    return events;
   }
 
   async #run(): Promise<void> {
@@ -140,7 +134,7 @@ export class Relay {
         isMore = await this.#publishNext();
         await this.#prune();
       } catch (error) {
-        this.options.onError?.(error);
+        if (!this.#stop.signal.aborted) this.options.onError?.(error);
       }
       if (!isMore) await this.#pause();
     }
@@ -161,11 +155,14 @@ export class Relay {
 
   /** @returns whether there may be more at once. */
   async #publishNext(): Promise<boolean> {
+    // Before the lock, which another relay may be able to use.
+    await this.#untilRedisIsReady();
     return await this.#with(async (client) => {
       await client.query('BEGIN');
       try {
-        const isMore = await this.#publishBatch(client);
+        const { published, isMore } = await this.#publishBatch(client);
         await client.query('COMMIT');
+        if (published > 0) this.options.onPublished?.(published);
         return isMore;
       } catch (error) {
         await client.query('ROLLBACK').catch(() => {});
@@ -174,22 +171,30 @@ export class Relay {
     });
   }
 
-  async #publishBatch(client: RelayClient): Promise<boolean> {
+  async #untilRedisIsReady(): Promise<void> {
+    try {
+      await within(PATIENCE_MS, this.#redis.untilReady());
+    } catch (error) {
+      throw unreachable('Redis', this.#redis.lastError() ?? error);
+    }
+  }
+
+  async #publishBatch(client: RelayClient): Promise<{ published: number; isMore: boolean }> {
     const [state] = (await client.query(STATE, [this.#table])).rows as State[];
     // Another relay is at it.
-    if (!state?.is_mine) return false;
+    if (!state?.is_mine) return NOTHING;
     const [last] = (await client.query(`SELECT max(batch) AS last FROM ${this.#table}`)).rows as {
       readonly last: string | null;
     }[];
     const published = Number(last?.last ?? 0);
     const mark = `${this.#redis.prefix}:outbox:${state.outbox}`;
-    await this.#redis.untilReady();
     const { client: redis } = this.#redis;
-    const [confirmed = 0, lastAt = 0] = (await redis.mget(mark, `${mark}:at`)).map(Number);
+    const marks = await within(PATIENCE_MS, redis.mget(mark, `${mark}:at`));
+    const [confirmed = 0, lastAt = 0] = marks.map(Number);
     if (confirmed < published) await this.#takeBack(client, confirmed);
     const waiting = `SELECT position, event_id, event FROM ${this.#table} WHERE batch IS NULL AND error IS NULL ORDER BY position LIMIT ${BATCH}`;
     const rows = (await client.query(waiting)).rows as Row[];
-    if (rows.length === 0) return false;
+    if (rows.length === 0) return NOTHING;
 
     const { good, bad } = read(rows);
     for (const [position, error] of bad) {
@@ -202,11 +207,11 @@ export class Relay {
       );
       // The number before is never used again, not even after all of its rows are gone.
       const batch = Math.max(confirmed, published) + 1;
-      await redis.mset(mark, batch, `${mark}:at`, at);
+      await within(PATIENCE_MS, redis.mset(mark, batch, `${mark}:at`, at));
       const done = `UPDATE ${this.#table} SET batch = $2, published_at = now() WHERE position = ANY($1::bigint[])`;
       await client.query(done, [good.map(({ position }) => position), batch]);
     }
-    return rows.length === BATCH;
+    return { published: good.length, isMore: rows.length === BATCH };
   }
 
   async #takeBack(client: RelayClient, confirmed: number): Promise<void> {
@@ -220,7 +225,7 @@ export class Relay {
    * they are, here as Redis counts it. @returns the last of these times
    */
   async #publish(jobs: readonly EventJob[], lastAt: number): Promise<number> {
-    const [seconds, micros] = await this.#redis.client.time();
+    const [seconds, micros] = await within(PATIENCE_MS, this.#redis.client.time());
     const now = Math.floor(Number(seconds) * 1_000 + Number(micros) / 1_000);
     const times = timesOf(jobs, Math.max(now, Math.min(lastAt, now + MOST_AHEAD_MS) + 1));
     const at = Math.max(...times);
@@ -247,7 +252,7 @@ export class Relay {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        const client = await pool.connect();
+        const client = await connect(pool);
         const ended = new Promise<Error | undefined>((resolve) => {
           client.on('notification', () => this.#wake());
           client.on('error', (error) => resolve(error as Error));
@@ -266,7 +271,7 @@ export class Relay {
   }
 
   async #with<Result>(work: (client: RelayClient) => Promise<Result>): Promise<Result> {
-    const client = await this.options.pool.connect();
+    const client = await connect(this.options.pool);
     let broken: Error | undefined;
     const noteError = (error: unknown) => {
       broken = error as Error;
@@ -280,6 +285,40 @@ export class Relay {
       client.release(broken);
     }
   }
+}
+
+const NOTHING = { published: 0, isMore: false };
+
+async function connect(pool: RelayPool): Promise<RelayClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw unreachable('PostgreSQL', error);
+  }
+}
+
+function unreachable(store: string, cause: unknown): Error {
+  // Where a name has several addresses, the error of all has no message.
+  const { message = '', code } = cause as { readonly message?: string; readonly code?: string };
+  return new Error(`${store} can't be reached: ${message || code || String(cause)}`, { cause });
+}
+
+type Database = Pick<RelayClient, 'query'>;
+
+export async function readStatus(database: Database, table: string): Promise<RelayStatus> {
+  const waiting = `SELECT count(*) AS waiting, min(written_at) AS oldest FROM ${table} WHERE batch IS NULL AND error IS NULL`;
+  const failed = `SELECT count(*) AS failed FROM ${table} WHERE error IS NOT NULL`;
+  const { rows } = await database.query(`SELECT * FROM (${waiting}) w, (${failed}) f`);
+  const [row] = rows as { readonly waiting: string; readonly oldest: Date | null; readonly failed: string }[];
+  const { waiting: count = '0', oldest = null, failed: errors = '0' } = row ?? {};
+  return { waiting: Number(count), oldestAt: oldest ?? undefined, failed: Number(errors) };
+}
+
+/** Relays find those that wait again when they look next. @returns how many. */
+export async function republish(database: Database, table: string, since: Date): Promise<number> {
+  const again = `UPDATE ${table} SET batch = NULL, published_at = NULL WHERE published_at >= $1`;
+  const { rowCount } = await database.query(again, [since]);
+  return rowCount ?? 0;
 }
 
 interface State {

@@ -4,3 +4,4 @@ export { type AnyEvent, type EventJob, toEventJob } from './event';
 export { ConnectionBreaks } from './redis-breaks';
 export { type ConnectionOptions, openRedis, type RedisConnection } from './redis-connection';
 export { ReplicaWait } from './redis-replica-wait';
+export { within } from './within';

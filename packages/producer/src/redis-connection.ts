@@ -23,7 +23,10 @@ export interface RedisConnection {
   readonly prefix: string;
   /** The last error, while the connection is not ready. */
   lastError(): unknown;
-  /** Resolves when commands can be sent. @throws the error with which Redis refuses the connection, such as a wrong password. */
+  /**
+   * Resolves when commands can be sent. @throws the error with which Redis refuses the connection, such as a wrong password, and one
+   * if it is closed.
+   */
   untilReady(): Promise<void>;
   close(): void;
 }
@@ -76,6 +79,8 @@ export function openRedis(
       await waiting.over;
     },
     close() {
+      waiting?.reject(new Error('The connection was closed.'));
+      waiting = undefined;
       client.off('ready', noteReady);
       client.off('error', noteError);
       if (!own) return;

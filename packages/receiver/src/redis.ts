@@ -15,8 +15,7 @@ export interface RedisStoreOptions {
 const CLAIMED = 'claimed';
 const DONE = 'done';
 // In one step, so that a commit in between is not lost.
-const RELEASE =
-  "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
+const RELEASE = /* lua */ `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;
 
 /**
  * Stores ids in Redis, for any number of processes: one key for each event, which expires. If a process dies between claim

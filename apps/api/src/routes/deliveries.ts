@@ -25,9 +25,20 @@ import {
 
 const deliveryParams = z.object({ id: z.string().meta(DELIVERY_ID_FORM) });
 
-const eventTypeQuery = eventTypeNameSchema
-  .optional()
-  .describe('Only deliveries of events of this type. Default: those of all types.');
+/** The query parameters that filter lists in the order of events. */
+const filterQuery = {
+  event_type: eventTypeNameSchema
+    .optional()
+    .describe('Only deliveries of events of this type. Default: those of all types.'),
+  ...standingQuery,
+  ...dataQuery,
+  ...timeRangeQuery('deliveries of events that were accepted'),
+};
+
+function filterOf(query: z.infer<z.ZodObject<typeof filterQuery>>) {
+  const { event_type: eventType, data, since, until } = query;
+  return { ...standingFilterOf(query), eventType, data, since, until };
+}
 
 const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdSchema.optional() }))
   .extend({
@@ -37,10 +48,7 @@ const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdS
     event_id: eventIdSchema
       .optional()
       .describe('Only deliveries of this event. Default: those of all events.'),
-    event_type: eventTypeQuery,
-    ...standingQuery,
-    ...dataQuery,
-    ...timeRangeQuery('deliveries of events that were accepted'),
+    ...filterQuery,
   })
   .refine(...isInOrder)
   .refine(...isAttemptedInOrder);
@@ -60,11 +68,9 @@ export const listDeliveries = defineRoute({
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, query }, core) {
-    const { limit, cursor, webhook_id: endpoint, event_id: eventId, event_type: eventType } = query;
-    const { data, since, until } = query;
-    const filter = { ...standingFilterOf(query), eventType, data, since, until };
+    const { limit, cursor, webhook_id: endpoint, event_id: eventId } = query;
     const scope = { endpoint, eventId };
-    const page = await core.deliveries.list(apiKey.accountId, scope, filter, limit, cursor);
+    const page = await core.deliveries.list(apiKey.accountId, scope, filterOf(query), limit, cursor);
     return { status: 200, body: presentList(page) };
   },
 });
@@ -101,12 +107,7 @@ export const listEventDeliveries = defineRoute({
 });
 
 const ofWebhookQuerySchema = pageQuery(eventCursorSchema)
-  .extend({
-    event_type: eventTypeQuery,
-    ...standingQuery,
-    ...dataQuery,
-    ...timeRangeQuery('deliveries of events that were accepted'),
-  })
+  .extend(filterQuery)
   .refine(...isInOrder)
   .refine(...isAttemptedInOrder);
 
@@ -125,10 +126,9 @@ export const listWebhookDeliveries = defineRoute({
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params, query }, core) {
-    const { limit, cursor, event_type: eventType, data, since, until } = query;
-    const filter = { ...standingFilterOf(query), eventType, data, since, until };
+    const { limit, cursor } = query;
     const scope = { endpoint: params.id };
-    const page = await core.deliveries.list(apiKey.accountId, scope, filter, limit, cursor);
+    const page = await core.deliveries.list(apiKey.accountId, scope, filterOf(query), limit, cursor);
     return { status: 200, body: presentList(page) };
   },
 });

@@ -1,6 +1,7 @@
 import { endpointIdSchema } from '@hookferry/core/domain/endpoint';
+import { requestFailures } from '@hookferry/core/domain/network-failures';
 import { listenerMembers, renameMembers } from '@hookferry/core/endpoints/endpoint-input';
-import { forwardFailures, type ListenerAnswer } from '@hookferry/core/listeners/listener-message';
+import type { ListenerAnswer } from '@hookferry/core/listeners/listener-message';
 import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
 import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import type { Listeners } from '@hookferry/core/listeners/listeners';
@@ -220,7 +221,7 @@ const responseSchema = z
       .optional()
       .meta({ description: 'The beginning of the body of the response, in base64.', example: 'b2s=' }),
     outcome: z
-      .enum(forwardFailures)
+      .enum(requestFailures)
       .optional()
       .meta({ description: 'The way in which the request failed, if there was no response.' }),
     error: z

@@ -9,7 +9,12 @@ import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
-import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
+import {
+  type DeliveryRequested,
+  deliveryIdOf,
+  type NewDelivery,
+  type RequestTrigger,
+} from '@hookferry/core/domain/delivery';
 import { laneNameOf, lineOf } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
@@ -29,6 +34,9 @@ import { TransformationStore } from '@hookferry/core/endpoints/redis-transformat
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-store';
+import type { DeliveryQuery } from '@hookferry/core/history/history-source';
+import { Recent } from '@hookferry/core/history/redis-recent';
+import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { atomicOneByOne, createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -40,6 +48,8 @@ import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { Redelivery, type RedeliveryParts } from '@hookferry/core/replays/redelivery';
+import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import { Replays, type ReplaysParts } from '@hookferry/core/replays/replays';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
@@ -48,6 +58,7 @@ import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEndpoints } from '@hookferry/core/testing/build-endpoints';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
+import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { fake } from '@hookferry/core/testing/fake';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
@@ -103,7 +114,7 @@ function openProcess(
     transformPool: fake<TransformPool>({
       run: () => Promise.reject(new Error('No endpoint here has code.')),
     }),
-    placement: new DeliveryPlacement(redis, { ...shards, isStable: true }, admission.deliveryQueue),
+    placement: new DeliveryPlacement(redis, { ...shards, isStable: true }),
     deliveryQueue: new DeliveryQueue(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards),
     atomic: createAtomic(redis),
@@ -145,12 +156,12 @@ function connect(url: string): RedisClient {
 }
 
 /** Deliveries to one endpoint, and what is left of them in Redis. */
-async function arrange(url?: string, shards = oneShard('bull')) {
+async function arrange(url?: string, shards = oneShard('bull'), retention = testRetention) {
   const database = willClose(await openTestRedis(url));
   const { client } = database;
   const endpointStore = new EndpointStore(client, testSealer);
-  const eventStore = new EventStore(client, testRetention);
-  const deliveryStore = new DeliveryStore(client, testRetention);
+  const eventStore = new EventStore(client, retention);
+  const deliveryStore = new DeliveryStore(client, retention);
   const deliveryQueue = new DeliveryQueue(client, shards);
   const endpoint = buildEndpoint();
   await endpointStore.create(endpoint);
@@ -554,12 +565,7 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   let looks = 0;
   // By the layout of before it is in another one.
   const homeShardOf = () => ({ prefix: ++looks > 1 ? 'bull' : 'other' });
-  const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
-  const placement = new DeliveryPlacement(
-    redis,
-    { ...oneShard('bull'), homeShardOf, isStable: true },
-    deliveryQueue,
-  );
+  const placement = new DeliveryPlacement(redis, { ...oneShard('bull'), homeShardOf, isStable: true });
   const { start, sentIds } = openProcess(redis, { change: { placement } });
   const { accountId, id: endpointId } = endpoint;
   const event = buildEvent({ accountId, acceptedAt: systemClock() });
@@ -572,9 +578,13 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   expect(sentIds()).toEqual([event.id]);
 });
 
-it.each(['strict', 'group'] as const)(
-  'ends what is behind a held delivery that was requested again, once its own retention is over: %s',
-  async (ordering) => {
+it.each([
+  ['strict', 0],
+  ['group', 0],
+  ['strict', 120],
+] as const)(
+  'ends what is behind held deliveries that were requested again, once its own retention is over: %s, %i more requested',
+  async (ordering, moreRequested) => {
     const { url, endpointStore, client, eventStore, deliveryStore, readRecord } = await arrange();
     const redis = connect(url);
     const endpoint = buildEndpoint({ ordering, status: 'disabled' });
@@ -584,36 +594,42 @@ it.each(['strict', 'group'] as const)(
     const line = lineOf(endpoint, group);
     const requestedAt = systemClock();
     const retention = { ...testRetention, ageMs: 60_000 };
-    const add = async (acceptedAt: number) => {
+    const requested = { requestId: 'rdl_1', trigger: 'manual', requestedAt } as const;
+    const add = async (acceptedAt: number, request?: DeliveryRequested) => {
       const event = buildEvent({ accountId, group, acceptedAt });
       const entry = { accountId, endpointId, eventId: event.id, acceptedAt, isInLane: true, line };
       await eventStore.save(event)(client);
       await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt))(client);
-      await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+      const queue = new DeliveryQueue(redis, oneShard('bull'));
+      if (request) await queue.addRequested([{ ...entry, request }]);
+      else await queue.addAll([entry]);
       return entry;
     };
     const first = await add(requestedAt - retention.ageMs - 3);
-    const requested = { kind: 'requested', requestId: 'rdl_1', trigger: 'manual', requestedAt } as const;
-    await deliveryStore.append(first, requested);
+    await deliveryStore.append(first, { kind: 'requested', ...requested });
+    const stay = [first];
+    while (stay.length <= moreRequested) stay.push(await add(requestedAt - retention.ageMs - 3, requested));
+    stay.sort((a, b) => (a.eventId < b.eventId ? -1 : 1));
     const over = [await add(requestedAt - retention.ageMs - 2), await add(requestedAt - retention.ageMs)];
     const open = await add(requestedAt);
     const { signals, start, sentIds } = openProcess(redis, { change: { retention } });
     start();
     while (signals.named('delivery.ended').length < over.length) await immediate();
     const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
-    while ((await client.zcard(lane)) > 2) await immediate();
-    expect(await client.zrange(lane, '0', '-1')).toEqual([first.eventId, open.eventId]);
+    stay.push(open);
+    while ((await client.zcard(lane)) > stay.length) await immediate();
+    expect(await client.zrange(lane, '0', '-1')).toEqual(stay.map(({ eventId }) => eventId));
     for (const each of over) expect(await readRecord(each)).toMatchObject({ status: 'cancelled' });
     for (const each of [first, open]) expect(await readRecord(each)).toMatchObject({ isOpen: true });
     const held = new HeldDeliveries(redis, oneShard('bull'));
-    while ((await held.count(endpointId)) !== 2) await immediate();
+    while ((await held.count(endpointId)) !== stay.length) await immediate();
     expect(sentIds()).toEqual([]);
   },
 );
 
 describe('the newest of a group, in place of an older one', () => {
-  async function arrangeGroup(aheadMs = -1_000, windowMs = 1) {
-    const arranged = await arrange();
+  async function arrangeGroup(aheadMs = -1_000, windowMs = 1, retention = testRetention) {
+    const arranged = await arrange(undefined, oneShard('bull'), retention);
     const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
     const endpoint = buildEndpoint({ ordering: 'group', coalesce: { window_ms: windowMs } });
     await endpointStore.create(endpoint);
@@ -664,10 +680,9 @@ describe('the newest of a group, in place of an older one', () => {
 
   it('waits while a worker has it in another shard', async () => {
     const { redis, client, newest, ...group } = await arrangeGroup();
-    const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
     const layout = { ...oneShard('bull'), isStable: false };
     const { start, sentIds } = openProcess(redis, {
-      change: { placement: new DeliveryPlacement(redis, layout, deliveryQueue) },
+      change: { placement: new DeliveryPlacement(redis, layout) },
     });
     await client.set(keys.sending(newest.endpointId, newest.eventId), 'other');
     start();
@@ -684,7 +699,7 @@ describe('the newest of a group, in place of an older one', () => {
     const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }];
     const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
     const deliveryQueue = new DeliveryQueue(redis, shards);
-    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false }, deliveryQueue);
+    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false });
     // By the layout of before, the newest was added there, where a worker has it.
     await deliveryQueue.removeIdle([newest]);
     await new DeliveryQueue(redis, oneShard(other.prefix)).addAll([newest]);
@@ -706,6 +721,52 @@ describe('the newest of a group, in place of an older one', () => {
     expect(await group.readRecord(older)).toMatchObject({
       status: 'superseded',
       supersededBy: newest.eventId,
+    });
+  });
+
+  describe('that has ended after it was noted as sent', () => {
+    /** The older one is left in the lane. */
+    async function arrangeEnded() {
+      const { redis, newest, name, ...group } = await arrangeGroup();
+      const shard = { prefix: 'bull' };
+      const atomic = createAtomic(redis);
+      const [{ job }] = await atomic([new RunningJobs(redis, shard, 30_000).take('token')]);
+      const lanes = new RunningLanes(redis, shard);
+      const owned = { ...newest, lane: name, token: job?.token ?? '', wasHeld: false };
+      await lanes.begin(owned, newest.eventId, 'newest');
+      await lanes.markSent(owned, newest);
+      const end = () => atomic([lanes.end(owned, { eventId: newest.eventId, hasRequest: false }, 'nothing')]);
+      return {
+        ...group,
+        ...{ newest, end },
+        async sendRest() {
+          const { start, sentIds } = openProcess(redis);
+          start();
+          while (!(await group.isLaneEmpty())) await immediate();
+          return sentIds();
+        },
+      };
+    }
+
+    it('supersedes it, also when only a history has its record', async () => {
+      const { older, end, sendRest, readRecord } = await arrangeEnded();
+      await end();
+      expect(await sendRest()).toEqual([]);
+      expect(await readRecord(older)).toMatchObject({ status: 'superseded' });
+    });
+
+    it('does not if it was erased before its attempt was recorded', async () => {
+      const { older, newest, end, sendRest, deliveryStore } = await arrangeEnded();
+      await deliveryStore.append(newest, { kind: 'cancelled', reason: 'payload_erased' });
+      await end();
+      expect(await sendRest()).toEqual([older.eventId]);
+    });
+
+    it('does not if it has failed for good without an attempt', async () => {
+      const { older, newest, end, sendRest, jobKeyOf, client } = await arrangeEnded();
+      await client.hset(jobKeyOf(newest), 'data', JSON.stringify({ account_id: newest.accountId }));
+      await end();
+      expect(await sendRest()).toEqual([older.eventId]);
     });
   });
 
@@ -744,6 +805,34 @@ describe('the newest of a group, in place of an older one', () => {
       expect(await group.readRecord(each)).toMatchObject({ status: 'cancelled' });
   });
 
+  it('leaves none listed as pending that it has superseded, when it is listed for longer than their records', async () => {
+    const retention = { ...testRetention, ageMs: 1_500 };
+    const { redis, client, older, newest, ...group } = await arrangeGroup(-1, 1, retention);
+    const { endpointStore, eventStore, deliveryStore, readRecord } = group;
+    const { accountId, endpointId } = newest;
+    const { start } = openProcess(redis, {
+      receive: async () => responded(500),
+      change: { retention, eventStore, deliveryStore },
+    });
+    start();
+    while ((await readRecord(older))?.status !== 'superseded') await immediate();
+    // The list stays for what comes to it.
+    while (systemClock() < newest.acceptedAt + retention.ageMs / 2) await immediate();
+    await group.add(group.build(systemClock() - older.acceptedAt));
+    while ((await readRecord(newest))?.status !== 'cancelled') await immediate();
+    while ((await client.exists(keys.delivery(endpointId, older.eventId))) === 1) await immediate();
+
+    expect(await eventStore.findHead(accountId, older.eventId)).toBeDefined();
+    const heldDeliveries = new HeldDeliveries(redis, oneShard('bull'));
+    const recent = new Recent({ endpointStore, eventStore, deliveryStore, heldDeliveries });
+    const listed = async (query: Partial<DeliveryQuery>) =>
+      (await recent.listDeliveries({ accountId, ...query }, { limit: 10 })).entries.flatMap(
+        ({ row }) => row?.eventId ?? [],
+      );
+    expect(await listed({ endpointId })).toContain(newest.eventId);
+    expect(await listed({ endpointId })).not.toContain(older.eventId);
+  });
+
   it('leaves its place to one that came after it, once its request could not be sent', async () => {
     const { redis, older, newest, ...group } = await arrangeGroup();
     const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));
@@ -766,38 +855,111 @@ describe('the newest of a group, in place of an older one', () => {
   });
 });
 
-it('sends nothing in one request with an older delivery that is behind others with jobs of their own', async () => {
-  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
-  const redis = connect(url);
-  const endpoint = buildEndpoint({ ordering: 'strict', batch: { max_events: 5 } });
-  await endpointStore.create(endpoint);
-  const { accountId, id: endpointId } = endpoint;
-  const begunAt = systemClock() - 1_000;
-  const events = [0, 1, 2].map((i) => buildEvent({ accountId, acceptedAt: begunAt + i }));
-  const deliveries = events.map(({ id: eventId, acceptedAt }) => ({
-    accountId,
-    endpointId,
-    eventId,
-    acceptedAt,
-  }));
-  for (const event of events) {
-    await eventStore.save(event)(client);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
-  }
-  const [first, second, third] = deliveries as [NewDelivery, NewDelivery, NewDelivery];
-  const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
-  await deliveryQueue.addAll([{ ...first, isInLane: true }, second, { ...third, isInLane: true }]);
-  const place = { eventId: second.eventId, acceptedAt: begunAt + 1 };
-  await createAtomic(client)([besideLanes.join(endpointId, [place])]);
+describe('in one request', () => {
+  type Where = 'in the lane' | 'beside it' | 'not yet';
 
-  const { start, requests } = openProcess(redis);
-  start();
-  const lane = queueKeysOf('bull').lane(laneNameOf(endpointId));
-  while ((await client.exists(lane)) > 0) await immediate();
-  const sent = requests.map(({ body }) => (JSON.parse(body) as { data: { id: string }[] }).data);
-  const ids = sent.map((data) => data.map(({ id }) => id));
-  expect(ids[0]).toEqual([first.eventId]);
-  expect(ids.flat()).toEqual(events.map(({ id }) => id));
+  /** Events of a webhook: entries of its lane, deliveries with jobs of their own beside it, and some that are still to come. */
+  async function arrangeLane(given: Parameters<typeof buildEndpoint>[0], where: readonly Where[]) {
+    const arranged = await arrange();
+    const { url, endpointStore, client, eventStore, deliveryStore } = arranged;
+    const endpoint = buildEndpoint({ batch: { max_events: 5 }, ...given });
+    await endpointStore.create(endpoint);
+    const { accountId, id: endpointId } = endpoint;
+    const begunAt = systemClock() - 1_000;
+    const group = 'a';
+    const line = lineOf(endpoint, group);
+    const events = where.map((_, i) => buildEvent({ accountId, group, acceptedAt: begunAt + i }));
+    const deliveries = events.map(({ id: eventId, acceptedAt }) => ({
+      ...{ accountId, endpointId, eventId, acceptedAt, line },
+      ...{ isInLane: true, isInBatches: endpoint.ordering === 'none' },
+    }));
+    for (const event of events) {
+      await eventStore.save(event)(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+    }
+    const redis = connect(url);
+    const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
+    const placed = (place: Where) => deliveries.filter((_, i) => where[i] === place);
+    await besideLanes.join(endpointId, placed('beside it'))(client);
+    await deliveryQueue.addAll(placed('in the lane'));
+    const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
+    return {
+      ...{ client, redis, accountId, events },
+      /** Adds the one at a place, to the lane or with a job of its own. */
+      async add(place: number, isInLane: boolean): Promise<void> {
+        await deliveryQueue.addAll(deliveries.slice(place, place + 1).map((one) => ({ ...one, isInLane })));
+      },
+      async untilLaneIsEmpty(): Promise<void> {
+        while ((await client.exists(lane)) > 0) await immediate();
+      },
+      /** The places of the events in each request. */
+      sentIn: (requests: readonly DeliveryRequest[]) =>
+        requests.map(({ body }) =>
+          (JSON.parse(body) as { data: { id: string }[] }).data.map(({ id }) =>
+            events.findIndex((event) => event.id === id),
+          ),
+        ),
+    };
+  }
+
+  it.each(['strict', 'group'] as const)(
+    'go those that are older than the first delivery with a job of its own, and no others: %s',
+    async (ordering) => {
+      const where = ['in the lane', 'in the lane', 'beside it', 'in the lane', 'in the lane'] as const;
+      const { redis, add, untilLaneIsEmpty, sentIn } = await arrangeLane({ ordering }, where);
+      const { start, requests } = openProcess(redis);
+      start();
+      while (requests.length === 0) await immediate();
+      await add(2, false);
+      await untilLaneIsEmpty();
+      expect(sentIn(requests)[0]).toEqual([0, 1]);
+      expect(sentIn(requests).flat()).toEqual([0, 1, 2, 3, 4]);
+    },
+  );
+
+  it('go all where they need not wait for each other, whatever has jobs of its own', async () => {
+    const where = ['in the lane', 'in the lane', 'beside it', 'in the lane'] as const;
+    const { redis, untilLaneIsEmpty, sentIn } = await arrangeLane({}, where);
+    const { start, requests } = openProcess(redis);
+    start();
+    await untilLaneIsEmpty();
+    while (requests.length === 0) await immediate();
+    expect(sentIn(requests)).toEqual([[0, 1, 3]]);
+  });
+
+  it('goes none behind an older event that is to be fanned out, also when its worker has died', async () => {
+    const where = ['in the lane', 'not yet', 'in the lane'] as const;
+    const given = { ordering: 'strict' } as const;
+    const { client, redis, accountId, events, add, untilLaneIsEmpty, sentIn } = await arrangeLane(
+      given,
+      where,
+    );
+    const [, { id, acceptedAt }] = events as [unknown, ReturnType<typeof buildEvent>];
+    await new EventQueue(client, oneShard('bull')).add({
+      id,
+      accountId,
+      type: 'a.b',
+      body: '{}',
+      acceptedAt,
+    });
+    const dying = openProcess(redis, {
+      receive: async (_request, abortSignal) => {
+        await once(abortSignal, 'abort');
+        return { kind: 'failed', reason: 'connect_refused', error: 'aborted', timings: {} };
+      },
+      change: { stopDeadlineMs: 20 },
+    });
+    dying.start();
+    while (dying.requests.length === 0) await immediate();
+    await dying.stop();
+    await add(1, true);
+    await client.del(createJobKeys('bull', EVENTS_QUEUE).wait);
+    const { start, requests } = openProcess(redis);
+    start();
+    await untilLaneIsEmpty();
+    expect(sentIn(dying.requests)).toEqual([[0]]);
+    expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+  });
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {
@@ -898,5 +1060,54 @@ it.each(['none', 'strict'] as const)(
     const [before, again] = requests;
     expect(again?.headers['webhook-id']).toBe(before?.headers['webhook-id']);
     expect(again?.body).toBe(before?.body);
+  },
+);
+
+it.each(['none', 'strict'] as const)(
+  'counts each delivery of a batch that a replay has sent, however many pages it is on, with the order %s',
+  async (ordering) => {
+    const { url, client, addDelivery, endpointStore, eventStore, deliveryStore, readRecord } =
+      await arrange();
+    const endpoint = buildEndpoint({ ordering, batch: { max_events: 3, max_wait_ms: 60_000 } });
+    await endpointStore.create(endpoint);
+    let isUp = false;
+    const { start, requests } = openProcess(connect(url), {
+      receive: async () => responded(isUp ? 204 : 503),
+    });
+    const deliveries: NewDelivery[] = [];
+    for (let i = 0; i < 3; i += 1) deliveries.push(await addDelivery(endpoint));
+    const read = () => Promise.all(deliveries.map(readRecord));
+    start();
+    while ((await read()).some((record) => record?.attempts.length !== 1));
+    isUp = true;
+    const { accountId, id: endpointId } = endpoint;
+    const createdAt = systemClock();
+    const range = { since: 0, until: createdAt + 60_000 };
+    // One delivery at a time.
+    const order = buildReplayOrder({ accountId, endpointId, mode: 'pending', createdAt, ...range, rate: 1 });
+    const { deliveryQueue, heldDeliveries, besideLanes } = buildAdmission({
+      redis: client,
+      clock: systemClock,
+    });
+    const stores = { endpointStore, eventStore, deliveryStore, heldDeliveries, besideLanes };
+    const history = new WholeHistory(new Recent(stores));
+    const acting = {
+      ...stores,
+      history,
+      deliveryQueue,
+      atomic: createAtomic(client),
+      clock: systemClock,
+      emit: () => {},
+    };
+    const replayStore = new ReplayStore(client, 60_000);
+    await replayStore.create(order);
+    const redelivery = new Redelivery(fake<RedeliveryParts>(acting));
+    const replays = new Replays(fake<ReplaysParts>({ ...acting, replayStore, redelivery }));
+    while ((await replayStore.find(order.id))?.enqueued === 0) await replays.step(order);
+    while ((await read()).some((record) => record?.status !== 'delivered'));
+    while ((await replays.step(order)).kind !== 'done');
+    expect(requests).toHaveLength(2);
+    expect(await replayStore.find(order.id)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+    expect(await replayStore.listSent(order.id, 10)).toHaveLength(3);
   },
 );

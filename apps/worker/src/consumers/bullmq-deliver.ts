@@ -6,32 +6,29 @@ import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import {
   type DeliveryRun,
   type JobEnd,
-  type JoinedPlace,
   type LaneRun,
   parseDeliveryId,
 } from '@hookferry/core/domain/delivery';
-import type { LaneName } from '@hookferry/core/domain/endpoint';
-import type { EventId } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
-import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningBatches } from '@hookferry/core/queue/bullmq-running-batches';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { type OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
+import type { DeliveryJob } from '@hookferry/core/queue/delivery-job';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import type { Job } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
-import { JobBatch } from './bullmq-delivery-batch';
-import {
-  type DeliveryJobData,
-  DeliveryWorker,
-  notADelivery,
-  readData,
-  type TakenBatch,
-  type TakenLane,
-} from './bullmq-delivery-worker';
+import { JobBatch, laneRunOf, runOf } from './bullmq-delivery-runs';
+import { DeliveryWorker } from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
+import {
+  notADelivery,
+  type OwnedJob,
+  type TakenBatch,
+  type TakenEntry,
+  type TakenLane,
+} from './bullmq-owned-job';
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
 
 export interface DeliveryWorkerParts extends OpenWorkerParts {
@@ -106,92 +103,85 @@ async function runJob(
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
   const { placement, shard, worker, emit } = parts;
-  const batch = worker.batchOf(job);
-  if (batch) return await runBatch(parts, job, batch, token, abortSignal);
-  const lane = worker.laneOf(job);
-  if (lane) return await runLane(parts, job, lane, token, abortSignal);
-  const run = readRun(parts, job);
+  const owned = worker.ownedOf(job);
+  const { batch, lane } = owned;
+  if (batch) return await runBatch(parts, owned, batch, token, abortSignal);
+  if (lane) return await runLane(parts, owned, lane, token, abortSignal);
+  const run = readRun(parts, owned);
   if (placement.isInHomeShard(run, shard)) return await attempt(parts, job, run, abortSignal);
   return await orTryAgainSoon(() => moveJob(parts, run), job, token, emit);
 }
 
 // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
-function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
-  const { worker } = parts;
-  const ids = parseDeliveryId(job.id ?? '');
-  const data = readData(job.data);
+function readRun({ attemptParts }: ShardParts, owned: OwnedJob): DeliveryRun {
+  const ids = parseDeliveryId(owned.job.id ?? '');
   if (!ids) throw notADelivery();
-  const run = worker.runOf(job, ids, data);
+  // While processes of the version before run, it joins a lane only where one is.
+  const onlyIfThere = attemptParts.formerOrder !== undefined;
+  const run = runOf(owned, ids);
   return {
     ...run,
-    joinLane: (lane, acceptedAt, place) => joinLane(parts, job, run, data, lane, acceptedAt, place),
+    joinLane: (lane, acceptedAt, place) => {
+      const { accountId, endpointId, eventId } = run;
+      const request = owned.data.request && JSON.stringify(owned.data.request);
+      const how = { hasBegun: place === 'keeps_turn', isInBatches: place === 'in_batches' };
+      const delivery = { accountId, endpointId, lane, eventId, acceptedAt, request, ...how };
+      return owned.joinLane(delivery, onlyIfThere);
+    },
   };
-}
-
-// While processes of the version before run, it does so only where a lane is.
-async function joinLane(
-  { attemptParts, worker }: ShardParts,
-  job: Job<DeliveryJob>,
-  { accountId, endpointId, eventId }: DeliveryRun,
-  { request }: DeliveryJobData,
-  lane: LaneName,
-  acceptedAt: number,
-  place: JoinedPlace,
-): Promise<boolean> {
-  const stored = request && JSON.stringify(request);
-  const how = { hasBegun: place === 'keeps_turn', isInBatches: place === 'in_batches' };
-  const delivery = { accountId, endpointId, lane, eventId, acceptedAt, request: stored, ...how };
-  return await worker.joinLane(job, delivery, attemptParts.formerOrder !== undefined);
 }
 
 const MOVED_AT_ONCE = 500;
 
 async function runLane(
   parts: ShardParts,
-  job: Job<DeliveryJob>,
-  { head, owned }: TakenLane,
+  owned: OwnedJob,
+  { head, owned: lane }: TakenLane,
   token: string | undefined,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  const { placement, shard, worker, emit } = parts;
-  const { eventId } = head;
-  if (eventId === undefined) return DONE;
-  if (!placement.isInHomeShard(owned, shard)) {
-    return await orTryAgainSoon(() => moveLane(parts, job, { head, owned }), job, token, emit);
+  const { placement, shard, emit } = parts;
+  const { job } = owned;
+  if (!hasEvent(head)) return DONE;
+  if (!placement.isInHomeShard(lane, shard)) {
+    return await orTryAgainSoon(() => moveLane(parts, owned, lane, head), job, token, emit);
   }
   if (head.turn === 'behind_event' && !head.isInBatches) return { kind: 'later', delayMs: BEHIND_MS };
   const waits = !head.isInBatches && !head.hadBegun && !placement.isStable;
-  if (waits && (await isBehindElsewhere(parts, { ...head, eventId }, owned))) {
+  if (waits && (await isBehindElsewhere(parts, head, lane))) {
     return { kind: 'later', delayMs: BEHIND_MS };
   }
-  const batch = new JobBatch(worker, job, placement.isStable);
-  const run = worker.laneRunOf(job, { ...head, eventId }, owned, readData(job.data), batch);
+  const run = laneRunOf(owned, lane, head, new JobBatch(owned, placement.isStable));
   return await attempt(parts, job, run, abortSignal);
+}
+
+function hasEvent(head: TakenLane['head']): head is TakenEntry {
+  return head.eventId !== undefined;
 }
 
 /** First the events: what they bring meanwhile is in a lane then. */
 async function isBehindElsewhere(
   { attemptParts, placement, shard }: ShardParts,
-  { eventId, place: acceptedAt }: TakenLane['head'] & { readonly eventId: EventId },
-  owned: OwnedLane,
+  { eventId, place: acceptedAt }: TakenEntry,
+  lane: OwnedLane,
 ): Promise<boolean> {
-  const asked = { accountId: owned.accountId, id: eventId, acceptedAt };
+  const asked = { accountId: lane.accountId, id: eventId, acceptedAt };
   const isBehindEvent = await attemptParts.oldestEvents.hasOlder(asked);
-  return isBehindEvent || (await placement.hasOlderElsewhere(owned, shard, { eventId, acceptedAt }));
+  return isBehindEvent || (await placement.hasOlderElsewhere(lane, shard, { eventId, acceptedAt }));
 }
 
 async function runBatch(
   parts: ShardParts,
-  job: Job<DeliveryJob>,
-  { members, owned }: TakenBatch,
+  owned: OwnedJob,
+  { members, owned: itself }: TakenBatch,
   token: string | undefined,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  const { attemptParts, placement, shard, worker, emit } = parts;
-  const batch = new JobBatch(worker, job, true);
-  const isHome = placement.isInHomeShard(owned, shard);
+  const { attemptParts, placement, shard, emit } = parts;
+  const batch = new JobBatch(owned, true);
+  const isHome = placement.isInHomeShard(itself, shard);
   if (isHome && placement.isStable) {
-    return await orWhenReadable(parts, job, () => deliverBatchAgain(attemptParts, batch, abortSignal));
+    return await orWhenReadable(parts, owned.job, () => deliverBatchAgain(attemptParts, batch, abortSignal));
   }
   // While queues are split again, each delivery goes by itself: another shard may have it too.
   const end = { kind: isHome ? 'alone' : 'done' } as const;
@@ -205,26 +195,26 @@ async function runBatch(
     await endAll();
     return DONE;
   };
-  return await orTryAgainSoon(move, job, token, emit);
+  return await orTryAgainSoon(move, owned.job, token, emit);
 }
 
 /** Gives whether all have jobs in their home shard, so that the batch may go. */
-async function moveMembers({ attemptParts }: ShardParts, batch: JobBatch): Promise<boolean> {
+async function moveMembers({ placement }: ShardParts, batch: JobBatch): Promise<boolean> {
   const runs = await batch.gather({ most: Number.MAX_SAFE_INTEGER, maxBytes: 0, isInOrder: false });
-  const moved = runs.map(async (run) => await attemptParts.deliveryQueue.moveToHomeShard(run));
+  const moved = runs.map(async (run) => await placement.moveHome(run));
   return !(await Promise.all(moved)).includes(false);
 }
 
 async function moveLane(
-  parts: ShardParts,
-  job: Job<DeliveryJob>,
-  { head, owned: lane }: TakenLane,
+  { placement, runningLanes }: ShardParts,
+  owned: OwnedJob,
+  lane: OwnedLane,
+  head: TakenEntry,
 ): Promise<DeliverResult> {
-  const { attemptParts, runningLanes, worker } = parts;
   const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
-  const events = await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, head);
+  const events = await placement.moveEntriesHome(lane, entries, head);
   if (events.length === 0 && entries.length > 0) return MOVE_LATER;
-  await worker.endLaneBy(job, runningLanes.forget(lane, events));
+  await owned.endBy(runningLanes.forget(lane, events));
   return DONE;
 }
 
@@ -259,6 +249,6 @@ async function orWhenReadable(
   }
 }
 
-async function moveJob({ attemptParts }: ShardParts, run: DeliveryRun): Promise<DeliverResult> {
-  return (await attemptParts.deliveryQueue.moveToHomeShard(run)) ? DONE : MOVE_LATER;
+async function moveJob({ placement }: ShardParts, run: DeliveryRun): Promise<DeliverResult> {
+  return (await placement.moveHome(run)) ? DONE : MOVE_LATER;
 }

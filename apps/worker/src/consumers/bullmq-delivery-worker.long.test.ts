@@ -8,11 +8,12 @@ import { systemClock } from '@hookferry/core/platform/clock';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import { type DeliveryJob, DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningBatches } from '@hookferry/core/queue/bullmq-running-batches';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
+import type { DeliveryJob } from '@hookferry/core/queue/delivery-job';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { fake } from '@hookferry/core/testing/fake';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
@@ -21,7 +22,7 @@ import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { SharedCapacity } from '../capacity';
-import { JobBatch } from './bullmq-delivery-batch';
+import { JobBatch } from './bullmq-delivery-runs';
 import { DeliveryWorker } from './bullmq-delivery-worker';
 import { workerOptionsOf } from './bullmq-open-worker';
 import { giveJobBack } from './bullmq-put-back';
@@ -179,11 +180,11 @@ describe('the job of a lane', () => {
   async function arrangeLane(fails: boolean, isInBatches = false) {
     const heads: (string | undefined)[] = [];
     const scene = await arrange(async (job, { worker }) => {
-      const lane = worker.laneOf(job);
+      const lane = worker.ownedOf(job).lane;
       if (lane === undefined) throw new UnrecoverableError('Not a delivery job.');
       heads.push(lane.head.eventId);
       // Its webhook is in strict order by now.
-      if (lane.head.isInBatches) await worker.beginHeads(job, { most: 1, maxBytes: 1_000 });
+      if (lane.head.isInBatches) await worker.ownedOf(job).beginHeads({ most: 1, maxBytes: 1_000 });
       if (fails && heads.length === 1) throw new UnrecoverableError('too often');
       return lane.head.turn === 'first' ? DONE : { kind: 'delayed', delayMs: 60_000 };
     });
@@ -239,7 +240,7 @@ describe('the job of a lane', () => {
 it('sends a delivery alone while queues are split again, though it went with others of its lane before', async () => {
   const together: (readonly string[])[] = [];
   const { client, queue, worker, untilEnded } = await arrange(async (job, scene) => {
-    const batch = new JobBatch(scene.worker, job, together.length === 0);
+    const batch = new JobBatch(scene.worker.ownedOf(job), together.length === 0);
     const runs = await batch.gather({ most: 2, maxBytes: 1_000_000, isInOrder: true });
     together.push(runs.map(({ eventId }) => eventId));
     return DELAYED;
@@ -275,7 +276,7 @@ describe('a record that ends the job of its run', () => {
             return Reflect.apply(sendCommand, this, given) as ReturnType<typeof sendCommand>;
           };
         }
-        expect(await scene.record(job, scene.worker.stepsToEnd(job, end))).toBe(true);
+        expect(await scene.record(job, scene.worker.ownedOf(job).stepsToEnd(end))).toBe(true);
         return end;
       },
     );
@@ -296,7 +297,7 @@ describe('a record that ends the job of its run', () => {
       async (job, scene) => {
         if (job.id !== 'one') return DONE;
         const locked = await lockOf('one');
-        expect(await scene.record(job, scene.worker.stepsToEnd(job, DONE))).toBe(false);
+        expect(await scene.record(job, scene.worker.ownedOf(job).stepsToEnd(DONE))).toBe(false);
         expect(await lockOf('one')).toBe(locked);
         expect(await queue.getWaitingCount()).toBe(1);
         return DELAYED;
@@ -319,8 +320,8 @@ describe('a record that ends the job of its run', () => {
       if (job.id !== 'one') return DONE;
       await client.set(queue.toKey('one:lock'), 'another worker');
       await client.sadd(queue.toKey('stalled'), 'one');
-      expect(await scene.record(job, scene.worker.stepsToEnd(job, DELAYED))).toBe(false);
-      expect(scene.worker.stepsToEnd(job, DONE)).toEqual([]);
+      expect(await scene.record(job, scene.worker.ownedOf(job).stepsToEnd(DELAYED))).toBe(false);
+      expect(scene.worker.ownedOf(job).stepsToEnd(DONE)).toEqual([]);
       expect(await queue.getWaitingCount()).toBe(1);
       return DONE;
     });
@@ -338,7 +339,7 @@ describe('a record that ends the job of its run', () => {
 
   it('stands, whatever goes wrong after it: that is announced, and the next job is run', async () => {
     const { queue, worker, begun, failures, exists, add, untilEnded } = await arrange(async (job, scene) => {
-      await scene.record(job, scene.worker.stepsToEnd(job, job.id === 'tried' ? DELAYED : DONE));
+      await scene.record(job, scene.worker.ownedOf(job).stepsToEnd(job.id === 'tried' ? DELAYED : DONE));
       if (job.id !== 'last') throw new Error(`No aftermath: ${job.id}`);
       return DONE;
     });
@@ -356,7 +357,7 @@ describe('a record that ends the job of its run', () => {
   it('takes no other job when the worker is closing', async () => {
     const { queue, worker, begun, exists, add, untilEnded } = await arrange(async (job, scene) => {
       void scene.worker.stop();
-      expect(await scene.record(job, scene.worker.stepsToEnd(job, DONE))).toBe(true);
+      expect(await scene.record(job, scene.worker.ownedOf(job).stepsToEnd(DONE))).toBe(true);
       return DONE;
     });
     await add('one', 'two');
@@ -375,7 +376,7 @@ it('interrupts also a job that came with the end of another one, when it is begu
   const { queue, worker, add, begun } = await arrange(async (job, { worker: ours, abortSignal, record }) => {
     aborted.push([job.id, abortSignal.aborted]);
     if (job.id === 'two') return await giveJobBack(job, job.token);
-    await record(job, ours.stepsToEnd(job, DONE));
+    await record(job, ours.ownedOf(job).stepsToEnd(DONE));
     void ours.stop();
     ours.cancelAllJobs();
     return DONE;
@@ -404,7 +405,7 @@ it("does not begin a job again before what follows from its last run's record is
       most = Math.max(most, underWay);
       if (runs === 1) {
         const isDone = once(steps, 'done');
-        await scene.record(job, scene.worker.stepsToEnd(job, { kind: 'delayed', delayMs: 1 }));
+        await scene.record(job, scene.worker.ownedOf(job).stepsToEnd({ kind: 'delayed', delayMs: 1 }));
         steps.emit('recorded');
         await isDone;
       } else {
@@ -413,7 +414,7 @@ it("does not begin a job again before what follows from its last run's record is
       underWay -= 1;
       return DONE;
     },
-    { concurrency: 2, lockDurationMs: 600 },
+    { concurrency: 2, lockDurationMs: 1_500 },
   );
   const isRecorded = once(steps, 'recorded');
   const hasEnded = untilEnded(2);
@@ -434,7 +435,7 @@ it('runs also the job whose reply was lost, when it comes with the end of the on
   const { client, proxy, queue, worker, begun, lockOf, untilEnded } = await arrange(async (job, scene) => {
     // As long as the lost one is not given back.
     while (job.id === 'two' && (await lockOf('one')) !== null) await immediate();
-    await scene.record(job, scene.worker.stepsToEnd(job, DONE));
+    await scene.record(job, scene.worker.ownedOf(job).stepsToEnd(DONE));
     return DONE;
   });
   const add = (ids: readonly string[]) =>
@@ -459,8 +460,8 @@ describe('what is read together with a job', () => {
     const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
     const seen: unknown[] = [];
     const { queue, worker, untilEnded } = await arrange(async (job, scene) => {
-      seen.push(scene.worker.textsOf(job));
-      while (scene.worker.textsOf(job) !== undefined) await immediate();
+      seen.push(scene.worker.ownedOf(job).texts);
+      while (scene.worker.ownedOf(job).texts !== undefined) await immediate();
       return DONE;
     });
     const data = { account_id: uniqueAccountId() };

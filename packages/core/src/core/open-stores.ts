@@ -49,6 +49,7 @@ import { EventClaimStore } from '../publish/redis-event-claim-store';
 import { IdempotencyStore } from '../publish/redis-idempotency-store';
 import { AccountJobs } from '../queue/bullmq-account-jobs';
 import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
+import { DeliveryHolds } from '../queue/bullmq-delivery-holds';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -108,7 +109,7 @@ export function openStores(parts: StoreParts) {
     onPruned,
     onErased: (accountId, bytes, acceptedAt) => usageRecorder.note(accountId, 'events', -bytes, acceptedAt),
   });
-  const deliveryStore = new DeliveryStore(redis, retention, onPruned, config.RECORD_FORM);
+  const deliveryStore = new DeliveryStore(redis, retention, onPruned, config.RECORD_FORM, clock);
   const eventQueue = new EventQueue(redis, shards, config.RECORD_FORM);
   const besideLanes = new BesideLanes(redis);
   const isFormer = config.RECORD_FORM === 'former';
@@ -188,6 +189,7 @@ export function openStores(parts: StoreParts) {
     deliveryQueue,
     standings,
     heldDeliveries,
+    deliveryHolds: new DeliveryHolds(redis, shards),
     heldCounts: new HeldCounts(redis, shards),
     verificationPolicy: new VerificationPolicy(accountStore, config),
     verificationStore,

@@ -22,6 +22,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
+import { lookOutside } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { type BatchDelivery, readBatchResponse } from './read-batch-response';
@@ -176,7 +177,6 @@ class Batch {
   readonly #keys = new Set<string>();
   /** Those that go in a second request, as one was too large. */
   readonly #second = new Set<EventId>();
-  readonly #isBesideJobs: boolean;
 
   constructor(
     private readonly parts: AttemptParts,
@@ -186,10 +186,7 @@ class Batch {
     private readonly abortSignal: AbortSignal,
     /** What becomes of each that was gathered. */
     private readonly ends = new Map<EventId, End>(),
-  ) {
-    // What is gathered does not tell it everywhere.
-    this.#isBesideJobs = primary.run.lane?.isBesideJobs ?? false;
-  }
+  ) {}
 
   async deliver(gather: () => Promise<readonly ReadyDelivery[]>): Promise<DeliverResult> {
     const { parts, admitted } = this;
@@ -225,9 +222,13 @@ class Batch {
       maxBytes: limits.maxBytes,
       isInOrder,
     };
-    const runs = await run.batch.gather(wanted);
+    const { lane } = run;
+    // Of the lane, none goes before an older delivery that has a job of its own.
+    const isBesideJobs = isInOrder && lane?.isBesideJobs === true && !lane.wentTogether;
+    const before = isBesideJobs ? (await lookOutside(parts, run, lane)).first : undefined;
+    const runs = await run.batch.gather({ ...wanted, before });
     // In an order, those that went together stay at the head of their lane.
-    const load = isInOrder && run.lane?.wentTogether ? loadWhole : loadAll;
+    const load = isInOrder && lane?.wentTogether ? loadWhole : loadAll;
     const loaded = await load(parts, runs, this.ends, primary);
     const ready = isInOrder ? this.#withoutGap(runs, loaded) : loaded;
     // From now on it is in the batch.
@@ -286,15 +287,16 @@ class Batch {
     return all.filter((_, i) => !changed[i]);
   }
 
-  /** In an order, none goes before an older event that is still to be fanned out, or an older delivery that has a job of its own. */
+  /** In an order, none goes before an older event that is still to be fanned out. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
-    const { lane } = this.primary.run;
-    const last = all.at(-1);
-    if (!lane || lane.wentTogether || last === undefined || all.length < 2) return all;
-    if (this.#isBesideJobs) return all.slice(0, 1);
+    const { lane, batch } = this.primary.run;
+    const [first, last] = [all[0], all.at(-1)];
+    if (!lane || lane.wentTogether || !first || !last || first === last) return all;
     const { accountId, id, acceptedAt } = last.event;
-    const isBehind = await this.parts.oldestEvents.hasOlder({ accountId, id, acceptedAt });
-    return isBehind ? all.slice(0, 1) : all;
+    if (!(await this.parts.oldestEvents.hasOlder({ accountId, id, acceptedAt }))) return all;
+    // Should this worker die now, those behind it must not go with it.
+    await batch?.gather({ ...ALL, isInOrder: true, only: first.event.id });
+    return [first];
   }
 
   get #countsEvents(): boolean {

@@ -22,6 +22,7 @@ import type { ShownStatus } from '../history/delivery-standings';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { systemClock } from '../platform/clock';
+import { DeliveryHolds } from '../queue/bullmq-delivery-holds';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -56,6 +57,7 @@ async function arrange() {
     eventStore: new EventStore(redis.client, testRetention),
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
+    deliveryHolds: new DeliveryHolds(redis.client, oneShard('bull')),
   };
   const endpoint = buildEndpoint();
   const event = buildEvent({ accountId: endpoint.accountId, acceptedAt: systemClock() });

@@ -2,7 +2,7 @@ import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../dom
 import { type Endpoint, findLane, lineOfLane, placeInOrder } from '../domain/endpoint';
 import { AGAIN_AT_ONCE, type DeliverResult, DONE, passOn } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
-import { endUnsent, loadDelivery, type ReadyDelivery } from './load-delivery';
+import { endUnsent, isGone, loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
@@ -75,16 +75,23 @@ async function lookForTurn(
 // What has come into the lane with a job of its own keeps its place among those until it ends. The newest goes before: the others of
 // the lane end as superseded after it.
 async function lookBeside(
-  { besideLanes }: AttemptParts,
-  { endpointId }: DeliveryRun,
+  parts: AttemptParts,
+  run: DeliveryRun,
   lane: LaneRun,
   as: 'first' | 'newest',
 ): Promise<{ readonly first: LanePlace | undefined; readonly isBesideJobs: boolean }> {
+  if (as === 'newest') return await lookOutside(parts, run, lane);
+  const first = await parts.besideLanes.first(run.endpointId, lineOfLane(run.endpointId, lane.name));
+  return { first, isBesideJobs: first !== undefined };
+}
+
+/** The first delivery beside a lane that is no entry of it, and whether any has a place beside it. */
+export async function lookOutside(
+  { besideLanes }: AttemptParts,
+  { endpointId }: DeliveryRun,
+  lane: LaneRun,
+): Promise<{ readonly first: LanePlace | undefined; readonly isBesideJobs: boolean }> {
   const line = lineOfLane(endpointId, lane.name);
-  if (as === 'first') {
-    const first = await besideLanes.first(endpointId, line);
-    return { first, isBesideJobs: first !== undefined };
-  }
   for (let from = 0; ; from += LOOKED_AT_ONCE) {
     const some = await besideLanes.list(endpointId, line, from, LOOKED_AT_ONCE);
     const first = some.length > 0 ? await lane.findOutside(some) : undefined;
@@ -153,16 +160,15 @@ async function takeTurnOfNewest(
   return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
 }
 
-// It is noted before its request: its worker may have been killed after that, and it erased then. What is in the history has almost
-// always been tried.
+// It is noted before its request: its worker may have been killed after that, and it erased then. What is only in the history has
+// almost always been tried.
 async function wasSent(
-  { deliveryStore }: AttemptParts,
+  parts: AttemptParts,
   { endpointId }: DeliveryRun,
   { eventId }: LanePlace,
 ): Promise<boolean> {
-  const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
-  if (state.attempts.length > 0) return true;
-  return length === 0 && (await deliveryStore.hasLapsed({ endpointId, eventId }));
+  const { state, length } = await parts.deliveryStore.readWithLength(endpointId, eventId);
+  return length > 0 ? state.attempts.length > 0 : await isGone(parts, { endpointId, eventId });
 }
 
 // A window may be longer than a delivery may be open.
@@ -218,20 +224,20 @@ async function supersedeSome(
 
 /**
  * End those behind the first one whose RETENTION is over. One that was requested again may be open for longer than they: until it
- * ends, nothing else would look at them.
+ * ends, nothing else would look at them. If this process dies between a look and their end, they are found an hour later.
  */
 export async function endThoseOver(parts: AttemptParts, run: DeliveryRun, lane: LaneRun): Promise<void> {
-  const { clock, retention } = parts;
+  const { clock, retention, deliveryQueue } = parts;
   const overUntil = clock() - retention.ageMs;
   if (lane.place > overUntil || lane.size === 1) return;
-  const first = await lane.listFirst(LOOKED_AT_ONCE);
-  const over = first.filter(
-    ({ eventId, acceptedAt, request }) =>
-      eventId !== run.eventId && acceptedAt <= overUntil && request === undefined,
-  );
-  const loaded = await Promise.all(over.map((entry) => loadDelivery(parts, lane.runOf(entry))));
-  const ended = over.filter((_, i) => loaded[i]?.kind === 'ended');
-  if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
+  for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
+    const { entries, areMore } = await deliveryQueue.findOver(run.endpointId, lane.name, overUntil);
+    const others = entries.filter(({ eventId }) => eventId !== run.eventId);
+    const loaded = await Promise.all(others.map((entry) => loadDelivery(parts, lane.runOf(entry))));
+    const ended = others.filter((_, i) => loaded[i]?.kind === 'ended');
+    if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
+    if (!areMore) return;
+  }
 }
 
 /** It is due later, and others of its lane need not wait for it: it gets a job of its own. */

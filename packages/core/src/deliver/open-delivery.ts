@@ -36,6 +36,7 @@ import type { RedisClock } from '../platform/redis-clock';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Stoppable } from '../platform/timers';
 import { PROJECT_URL, VERSION } from '../platform/version';
+import type { DeliveryHolds } from '../queue/bullmq-delivery-holds';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { OldestEvents } from '../queue/bullmq-oldest-events';
@@ -148,6 +149,7 @@ export type DeliverySettings = TransformConfig &
 export interface OpenDeliveryParts extends SharedParts {
   readonly redis: RedisClient;
   readonly shards: QueueShards;
+  readonly deliveryHolds: DeliveryHolds;
   readonly redisClock: RedisClock;
   readonly sealer: Sealer;
   readonly verificationStore: VerificationStore;

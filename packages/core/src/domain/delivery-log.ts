@@ -102,6 +102,11 @@ export interface DeliverySummary {
   readonly eventType: string | undefined;
   /** Whether another attempt will follow: the delivery is pending, or was requested once more. */
   readonly isOpen: boolean;
+  /**
+   * It has no log, and its RETENTION is over: the log may have expired, and nobody knows how the delivery ended. Only what a store has
+   * read tells it.
+   */
+  readonly isForgotten?: true | undefined;
 }
 
 /** Everything recorded of a delivery. */

@@ -265,6 +265,10 @@ export interface WantedBatch {
   readonly most: number;
   /** Whether they stay in the lane, and nothing else of it goes before they have ended. */
   readonly isInOrder: boolean;
+  /** In an order: of those behind the first one, only what is before this place. Those that went together go together all the same. */
+  readonly before?: LanePlace | undefined;
+  /** In an order: this one alone, whatever it went with. */
+  readonly only?: EventId | undefined;
   /** Of their events together, as far as one server can tell. */
   readonly maxBytes: number;
 }

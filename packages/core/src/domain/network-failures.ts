@@ -1,6 +1,5 @@
-/** The ways in which a request fails before there is a response: of attempts, and of requests that verify an endpoint. */
-export const networkFailures = [
-  'blocked_address',
+/** The ways in which a request fails before there is a response, also one that a listener forwards. */
+export const requestFailures = [
   'dns_error',
   'connect_refused',
   'connect_timeout',
@@ -10,3 +9,6 @@ export const networkFailures = [
   'protocol_error',
   'network_error',
 ] as const;
+
+/** Those of attempts, and of requests that verify an endpoint. */
+export const networkFailures = ['blocked_address', ...requestFailures] as const;

@@ -311,6 +311,16 @@ describe('rotateSecret', () => {
 });
 
 describe("a change of what an endpoint's attempts are limited by", () => {
+  it('forgets that something waits for a rate limit that is removed', async () => {
+    const { create, update, accountId } = await build();
+    const { id } = await create(accountId, { ...input, rateLimit: 5 });
+    await redis.client.set(keys.rateWaiting(id), '1');
+    await update(accountId, id, { rateLimit: 6 });
+    expect(await redis.client.exists(keys.rateWaiting(id))).toBe(1);
+    await update(accountId, id, { rateLimit: null });
+    expect(await redis.client.exists(keys.rateWaiting(id))).toBe(0);
+  });
+
   it.each([{ rateLimit: 5 }, { ordering: 'strict' }] as const)(
     'has what is held looked at now: %j',
     async (patch) => {

@@ -9,11 +9,13 @@ import type { Atomic } from '../platform/redis-atomic';
 import { timelinePages } from '../platform/redis-timeline';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { AdmissionStore } from './admission/redis-admission-store';
 import type { BesideLanes } from './admission/redis-beside-lanes';
 import { hasSameWindow } from './endpoint-rules';
 import type { FormerOrder } from './former-order/redis-former-order';
 
 export interface WaitingDeliveriesParts {
+  readonly admissionStore: AdmissionStore;
   readonly besideLanes: BesideLanes;
   /** Only with `RECORD_FORM=former`. */
   readonly formerOrder?: FormerOrder | undefined;
@@ -38,13 +40,15 @@ export class WaitingDeliveries {
 
   /** The former order has no meaning any more, and other rules may apply to held deliveries now. */
   async applyLimits(before: Endpoint, endpoint: Endpoint): Promise<void> {
-    const { formerOrder, heldDeliveries, clock } = this.parts;
+    const { admissionStore, formerOrder, heldDeliveries, clock } = this.parts;
     const { accountId, id, ordering } = endpoint;
     const isSameWindow = hasSameWindow(before, endpoint);
     if (before.ordering !== ordering) await this.#changeOrder(endpoint);
     // What has jobs is in order already.
     else if (usesLane(before) && !usesLane(endpoint)) await this.#joinOrder(endpoint);
     else if (!isSameWindow) await formerOrder?.forgetWindows(id);
+    // Under a later limit, new deliveries would be held behind nothing.
+    if (endpoint.rateLimit === undefined) await admissionStore.endRateWait(id);
     // What waits in lines does so for the end of a window, or behind one that is tried again later.
     const wakesLines = before.ordering === 'group' && usesLane(before);
     await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock(), wakesLines);

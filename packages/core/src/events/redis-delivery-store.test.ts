@@ -10,7 +10,7 @@ import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { type DeliveryCursor, DeliveryStore } from './redis-delivery-store';
-import type { Retention } from './redis-event-index';
+import type { EventMark, Retention } from './redis-event-index';
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -93,7 +93,7 @@ describe('retention by count', () => {
 
 describe('enlist', () => {
   it('puts the event into the list of each endpoint, pending', async () => {
-    const store = openStore();
+    const store = openStore({ ageMs: Date.now() });
     const eventId = uniqueEventId();
     const endpointIds = [uniqueEndpointId(), uniqueEndpointId()];
     await store.enlistAll(buildNewDeliveries(eventId, endpointIds, NOW))(redis.client);
@@ -103,6 +103,21 @@ describe('enlist', () => {
         nextCursor: undefined,
       });
     }
+  });
+
+  it('tells a delivery whose log may have expired from one to which nothing has happened yet', async () => {
+    const store = openStore();
+    const { endpointId, entries } = await enlistAt(store, [Date.now(), Date.now() - DAY - 1]);
+    const [young, old] = entries as [EventMark, EventMark];
+    const forgotten = async () => (await store.list(endpointId, 10)).deliveries.map((one) => one.isForgotten);
+    expect(await forgotten()).toEqual([undefined, true]);
+    const { eventId } = old;
+    expect(await store.find({ endpointId, eventId })).toMatchObject({ isForgotten: true });
+    expect(await store.readIfAny({ endpointId, eventId })).toMatchObject({ isForgotten: true });
+    for (const { eventId: each } of [young, old]) {
+      await store.append({ endpointId, eventId: each }, { kind: 'cancelled', reason: 'event_expired' });
+    }
+    expect(await forgotten()).toEqual([undefined, undefined]);
   });
 
   it('changes nothing when it is done again, even at another time', async () => {

@@ -23,6 +23,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RecordForm } from '../domain/record-form';
 import { chunksOf } from '../platform/batches';
+import { type Clock, systemClock } from '../platform/clock';
 import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import { groupsByCommand, type Step } from '../platform/redis-script';
@@ -106,12 +107,8 @@ export class DeliveryStore {
     ) => void = () => {},
     /** In which lines are written. */
     private readonly form: RecordForm = 'current',
+    private readonly clock: Clock = systemClock,
   ) {}
-
-  /** Read the state of a delivery, without its earlier attempts. */
-  async readSummary(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
-    return readSummary((await this.redis.get(keys.delivery(endpointId, eventId))) ?? '');
-  }
 
   /**
    * Read everything that an attempt needs, in one command: the breaker of its endpoint has the same hash tag.
@@ -201,7 +198,8 @@ export class DeliveryStore {
   /** Read the state of a delivery. `undefined`: it has no log, and is not in the list. */
   async readIfAny(parts: DeliveryParts): Promise<DeliveryState | undefined> {
     const { text, createdAt } = await this.#see(parts);
-    return text === undefined && createdAt === undefined ? undefined : readLog(text ?? '');
+    if (text === undefined && createdAt === undefined) return undefined;
+    return { ...readLog(text ?? ''), isForgotten: this.#isForgotten(text, createdAt) };
   }
 
   async append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
@@ -294,9 +292,10 @@ export class DeliveryStore {
   }
 
   async find(parts: DeliveryParts): Promise<RecordedDelivery | undefined> {
-    const { text = '', createdAt } = await this.#see(parts);
+    const { text, createdAt } = await this.#see(parts);
     if (createdAt === undefined) return undefined;
-    return { eventId: parts.eventId, createdAt, ...readLog(text) };
+    const isForgotten = this.#isForgotten(text, createdAt);
+    return { eventId: parts.eventId, createdAt, ...readLog(text ?? ''), isForgotten };
   }
 
   /** Newest first. `before` is the last delivery of the page before. */
@@ -356,8 +355,15 @@ export class DeliveryStore {
     const logs = await this.redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
     return marks.map((mark, i) => {
       const log = logs[i] ?? '';
-      return listedOf(mark, readSummary(log), attempts && countAttempts(log, attempts));
+      const isForgotten = this.#isForgotten(log, mark.createdAt);
+      return listedOf(mark, readSummary(log), attempts && countAttempts(log, attempts), isForgotten);
     });
+  }
+
+  // A list, or its event, may stay for longer than its log, as others are shown for longer.
+  #isForgotten(log: string | undefined, createdAt: number | undefined): true | undefined {
+    if (log || createdAt === undefined) return undefined;
+    return createdAt + this.retention.ageMs < this.clock() || undefined;
   }
 }
 
@@ -379,6 +385,7 @@ function listedOf(
     isOpen,
   }: DeliverySummary,
   matchingAttempts: number | undefined,
+  isForgotten: true | undefined,
 ): ListedDelivery {
   return {
     eventId,
@@ -391,5 +398,6 @@ function listedOf(
     eventType,
     isOpen,
     matchingAttempts,
+    isForgotten,
   };
 }

@@ -3,6 +3,7 @@ import { endStatuses } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventMark } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
 import type { MovedCounts, MovedStore } from '../events/redis-moved';
 import { SharedResults } from '../platform/caches';
@@ -67,19 +68,25 @@ export class DeliveryCounter {
     const counts = noDeliveries();
     let before: EndpointId | undefined;
     do {
-      const page = await this.options.eventStore.listReceivers(accountId, eventId, COUNTED_AT_ONCE, before);
-      const statuses = await Promise.all(page.members.map((id) => this.#statusOf(id, eventId)));
-      for (const status of statuses) counts[status] += 1;
-      counts.total += statuses.length;
-      before = page.nextCursor;
+      const opened = await this.options.eventStore.open(accountId, eventId, COUNTED_AT_ONCE, { before });
+      if (!opened) break;
+      const { head, receivers } = opened;
+      const mark = { eventId, createdAt: head.acceptedAt };
+      const statuses = await Promise.all(receivers.members.map((id) => this.#statusOf(id, mark)));
+      for (const status of statuses) {
+        if (status === undefined) continue;
+        counts[status] += 1;
+        counts.total += 1;
+      }
+      before = receivers.nextCursor;
     } while (before !== undefined);
     return counts;
   }
 
-  async #statusOf(endpointId: EndpointId, eventId: EventId): Promise<ShownStatus> {
+  async #statusOf(endpointId: EndpointId, mark: EventMark): Promise<ShownStatus | undefined> {
     const { deliveryStore, heldDeliveries } = this.options;
-    const { status } = await deliveryStore.readSummary(endpointId, eventId);
-    return await shownStatusOf(heldDeliveries, { endpointId, eventId }, status);
+    const [listed] = await deliveryStore.readListed(endpointId, [mark]);
+    return listed && (await shownStatusOf(heldDeliveries, { endpointId, ...mark }, listed));
   }
 }
 

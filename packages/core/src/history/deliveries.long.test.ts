@@ -10,6 +10,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { MovedStore } from '../events/redis-moved';
 import { systemClock } from '../platform/clock';
+import { DeliveryHolds } from '../queue/bullmq-delivery-holds';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -45,6 +46,7 @@ function openStores() {
     eventStore: new EventStore(redis.client, testRetention),
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
+    deliveryHolds: new DeliveryHolds(redis.client, oneShard('bull')),
     admissionStore: new AdmissionStore(redis.client),
     besideLanes: new BesideLanes(redis.client),
     ...buildVerification(redis.client),

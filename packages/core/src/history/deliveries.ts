@@ -22,7 +22,8 @@ import type { EventMark } from '../events/redis-event-index';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { TimeRange } from '../platform/redis-timeline';
-import type { HeldDeliveries, LaneStanding } from '../queue/bullmq-held-deliveries';
+import type { DeliveryHolds, LaneStanding } from '../queue/bullmq-delivery-holds';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import {
   type DeliveryFilter,
   type RecordFilter,
@@ -37,6 +38,7 @@ export interface DeliveriesParts {
   readonly history: WholeHistory;
   readonly endpointStore: EndpointStore;
   readonly heldDeliveries: HeldDeliveries;
+  readonly deliveryHolds: DeliveryHolds;
   readonly admissionStore: AdmissionStore;
   readonly besideLanes: BesideLanes;
   readonly verificationPolicy: VerificationPolicy;
@@ -141,7 +143,8 @@ export class Deliveries {
     // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
     const type = recorded.eventType ?? (await history.findHead(accountId, parts.eventId))?.type;
     if (type === undefined) throw deliveryNotFound();
-    const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
+    const status = await shownStatusOf(heldDeliveries, parts, recorded);
+    if (status === undefined) throw deliveryNotFound();
     const nextAttemptAt = status === 'held' ? undefined : recorded.nextAttemptAt;
     const standing = { ...recorded, ...parts, type, status, nextAttemptAt };
     const [[delivery], since] = await Promise.all([
@@ -182,7 +185,9 @@ export class Deliveries {
       return [{ ...state, ...mark, eventType: state.eventType ?? heads[i]?.type, matchingAttempts }];
     });
     const standings = await standingsOf(heldDeliveries, endpointId, listed);
-    const typed = standings.flatMap(({ type, ...rest }) => (type === undefined ? [] : [{ ...rest, type }]));
+    const typed = standings.flatMap((one) =>
+      one.endpointId === undefined || one.type === undefined ? [] : [{ ...one, type: one.type }],
+    );
     const found = await completeDeliveries(this.parts, accountId, typed);
     const byEvent = new Map(found.map((delivery) => [delivery.eventId, delivery]));
     return marks.map(({ eventId }) => byEvent.get(eventId));
@@ -208,7 +213,7 @@ export class Deliveries {
     { endpointId, eventId }: DeliveryParts,
     last: Attempt | undefined,
   ): Promise<number | undefined> {
-    const holds = await this.parts.heldDeliveries.holdsOf(endpointId, eventId);
+    const holds = await this.parts.deliveryHolds.holdsOf(endpointId, eventId);
     return holds.find(({ since }) => last === undefined || since >= last.startedAt)?.since;
   }
 }
@@ -273,7 +278,7 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
  * that are shown together: the reason may have changed since a delivery was held. What is its own alone, its job tells.
  */
 export async function explainHold(
-  { admissionStore, besideLanes, heldDeliveries, verificationPolicy, clock }: DeliveriesParts,
+  { admissionStore, besideLanes, deliveryHolds, verificationPolicy, clock }: DeliveriesParts,
   endpoint: Endpoint,
 ): Promise<(eventId: EventId) => Promise<HoldExplanation>> {
   const ofAll = (reason: HoldReason, until?: number) => async () => ({ reason, until });
@@ -286,7 +291,7 @@ export async function explainHold(
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {
     if (endpoint.ordering !== 'none') {
-      const lane = await heldDeliveries.findLane(endpoint.id, eventId);
+      const lane = await deliveryHolds.findLane(endpoint.id, eventId);
       const isBehind = lane
         ? lane.first !== eventId || isBehindJob(lane)
         : await besideLanes.isBehind(endpoint.id, eventId);
@@ -297,7 +302,7 @@ export async function explainHold(
     }
     if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
     if (endpoint.ordering !== 'strict' && maxWaitMs === 0) return { reason: 'busy', until: undefined };
-    return explainByJob(endpoint, maxWaitMs, await heldDeliveries.holdsOf(endpoint.id, eventId));
+    return explainByJob(endpoint, maxWaitMs, await deliveryHolds.holdsOf(endpoint.id, eventId));
   };
 }
 

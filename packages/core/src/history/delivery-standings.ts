@@ -1,8 +1,7 @@
 import type { AttemptFilter, AttemptOutcome } from '../domain/attempt';
 import type { DeliveryParts } from '../domain/delivery';
-import { type DeliveryStatus, type DeliverySummary, endStatuses } from '../domain/delivery-log';
+import { type DeliverySummary, endStatuses } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
-import type { EventId } from '../domain/event';
 import type { DeliveryStore, ListedDelivery } from '../events/redis-delivery-store';
 import type { EventMark } from '../events/redis-event-index';
 import type { TimeRange } from '../platform/redis-timeline';
@@ -54,7 +53,7 @@ export async function readStandings<Empty extends EmptyEntry>(
       const ofEndpoint = await standingsOf(heldDeliveries, endpointId, listed);
       for (const [i, entry] of some.entries()) {
         const standing = ofEndpoint[i];
-        if (!standing) continue;
+        if (standing?.endpointId === undefined) continue;
         const isTyped = standing.type !== undefined || entry.type === undefined;
         standings.set(entry, isTyped ? standing : { ...standing, type: entry.type });
       }
@@ -77,21 +76,24 @@ function byEndpoint(entries: readonly DeliveryEntry[]): ReadonlyMap<EndpointId, 
   return groups;
 }
 
-/** Give the standings of deliveries of one endpoint whose logs were read. */
+/** Give the standings of deliveries of one endpoint whose logs were read, in their order. Those that are forgotten have none. */
 export async function standingsOf(
   heldDeliveries: HeldDeliveries,
   endpointId: EndpointId,
   listed: readonly ListedDelivery[],
-): Promise<readonly Standing[]> {
+): Promise<readonly (Standing | EmptyEntry)[]> {
   const pending = listed.filter(({ status }) => status === 'pending').map(({ eventId }) => eventId);
   const held = await heldDeliveries.findHeld(endpointId, pending);
-  return listed.map((one) => standingOf(endpointId, one, held));
+  return listed.map((one) => {
+    const { eventId, createdAt, isForgotten } = one;
+    const isHeld = held.has(eventId);
+    return isForgotten && !isHeld ? { eventId, createdAt } : standingOf(endpointId, one, isHeld);
+  });
 }
 
 // Copy member by member: a page needs hundreds, and a spread costs ten times as much.
-function standingOf(endpointId: EndpointId, listed: ListedDelivery, held: ReadonlySet<EventId>): Standing {
+function standingOf(endpointId: EndpointId, listed: ListedDelivery, isHeld: boolean): Standing {
   const { eventId, createdAt, attemptCount, lastOutcome, lastResponseStatus, matchingAttempts } = listed;
-  const isHeld = listed.status === 'pending' && held.has(eventId);
   return {
     endpointId,
     eventId,
@@ -107,14 +109,15 @@ function standingOf(endpointId: EndpointId, listed: ListedDelivery, held: Readon
   };
 }
 
-/** Give a delivery's status as clients see it: a pending one may be held. */
+/** Give a delivery's status as clients see it: a pending one may be held. `undefined`: it is forgotten. */
 export async function shownStatusOf(
   heldDeliveries: HeldDeliveries,
   { endpointId, eventId }: DeliveryParts,
-  status: DeliveryStatus,
-): Promise<ShownStatus> {
+  { status, isForgotten }: Pick<DeliverySummary, 'status' | 'isForgotten'>,
+): Promise<ShownStatus | undefined> {
   if (status !== 'pending') return status;
-  return (await heldDeliveries.isHeld(endpointId, eventId)) ? 'held' : 'pending';
+  if (await heldDeliveries.isHeld(endpointId, eventId)) return 'held';
+  return isForgotten ? undefined : 'pending';
 }
 
 /** The class of the last attempt's response status. `none`: no response, or no attempt yet. */

@@ -3,7 +3,7 @@ import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
-import type { HeldDeliveries, LaneStanding } from '../queue/bullmq-held-deliveries';
+import type { DeliveryHolds, LaneStanding } from '../queue/bullmq-delivery-holds';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildVerification } from '../testing/build-verification';
 import { fake } from '../testing/fake';
@@ -26,10 +26,10 @@ async function explain(
   lane?: LaneStanding,
 ) {
   const admissionStore = new AdmissionStore(redis.client);
-  const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds, findLane: async () => lane });
+  const deliveryHolds = fake<DeliveryHolds>({ holdsOf: async () => holds, findLane: async () => lane });
   const verification = buildVerification(redis.client, 'required');
   const besideLanes = new BesideLanes(redis.client);
-  const parts = { admissionStore, besideLanes, heldDeliveries, ...verification, clock: () => NOW };
+  const parts = { admissionStore, besideLanes, deliveryHolds, ...verification, clock: () => NOW };
   const holdOf = await explainHold(fake<DeliveriesParts>(parts), endpoint);
   return await holdOf(eventId);
 }

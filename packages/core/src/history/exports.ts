@@ -103,7 +103,8 @@ export class Exports {
       const state = states[i];
       const done = after?.eventId === eventId && after.endpointId === endpointId ? after.attempts : 0;
       if (state === undefined || state.attempts.length <= done) return [];
-      const status = await shownStatusOf(heldDeliveries, delivery, state.status);
+      const status = await shownStatusOf(heldDeliveries, delivery, state);
+      if (status === undefined) return [];
       const all = state.attempts.map((attempt, index) => ({
         ...delivery,
         id: deliveryIdOf(delivery),

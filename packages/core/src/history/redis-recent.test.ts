@@ -133,7 +133,7 @@ describe('an event of which deliveries have moved', () => {
 
   it('counts each once, although they move meanwhile', async () => {
     const scene = await arrange({ delivered: 3, untried: 1 });
-    moveAfter(scene.eventStore, 'listReceivers', scene);
+    moveAfter(scene.eventStore, 'open', scene);
     expect(await scene.recent.countDeliveries(scene.event.accountId, scene.event.id)).toMatchObject({
       ...{ total: 4, delivered: 3, pending: 1 },
     });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type AttemptTimings, keptHeaders } from '../domain/attempt';
 import type { EndpointId } from '../domain/endpoint';
+import type { requestFailures } from '../domain/network-failures';
 import type { SendResult, SentResult } from '../domain/transport';
 
 /** A delivery that a worker has handed over. The worker waits for its response. */
@@ -50,18 +51,6 @@ export function decodeMessage(text: string): ListenerMessage | undefined {
   return kindSchema.safeParse(message).success ? (message as ListenerMessage) : undefined;
 }
 
-/** The failures between a listener and the address that it forwards to. */
-export const forwardFailures = [
-  'dns_error',
-  'connect_refused',
-  'connect_timeout',
-  'connection_reset',
-  'tls_error',
-  'response_timeout',
-  'protocol_error',
-  'network_error',
-] as const;
-
 interface OfExchange {
   /** The delivery that it is about, as the stream has named it. */
   readonly exchange: string;
@@ -80,7 +69,8 @@ export type ListenerAnswer =
     })
   | (OfExchange & {
       readonly kind: 'failed';
-      readonly reason: (typeof forwardFailures)[number];
+      /** It failed between the listener and the address that it forwards to. */
+      readonly reason: (typeof requestFailures)[number];
       readonly error: string;
     });
 

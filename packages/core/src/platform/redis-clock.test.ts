@@ -1,5 +1,6 @@
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
+import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis } from '../testing/test-redis';
 import { steadyClock } from './clock';
 import { RedisClock, TOO_LARGE_FROM_MS } from './redis-clock';
@@ -10,8 +11,16 @@ afterEach(closeAll);
 const DAY_MS = 86_400_000;
 
 /** A process on a machine whose clock is wrong, with a real Redis whose clock is right. */
-async function arrange({ offMs = 0, restMs = 0 } = {}) {
-  const { client } = willClose(await openTestRedis());
+async function arrange({
+  offMs = 0,
+  restMs = 0,
+  url,
+}: {
+  offMs?: number;
+  restMs?: number;
+  url?: string;
+} = {}) {
+  const { client } = willClose(await openTestRedis(url));
   const signals = recordSignals();
   const machine = { offMs, sleptMs: 0 };
   const redisClock = new RedisClock({
@@ -59,7 +68,8 @@ it('stays right at the very moment at which someone sets the clock of the machin
 });
 
 it('is moved no further than a reply proves: one that took long does not make it worse', async () => {
-  const { client, redisClock, errorMs } = await arrange();
+  const { url } = willClose(await startRedisServer());
+  const { client, redisClock, errorMs } = await arrange({ url });
   await client.client('PAUSE', 3 * EXACT_MS, 'ALL');
   await redisClock.requireTrusted();
   expect(await errorMs()).toBeLessThan(EXACT_MS);

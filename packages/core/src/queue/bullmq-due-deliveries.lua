@@ -39,8 +39,7 @@ function put_back_due(
     local priority_of, finish = fair_order(prioritized, order_state, weights)
     redis.call('ZREM', delayed, unpack(jobs))
     for _, job in ipairs(jobs) do
-      local data = redis.call('HGET', base .. job, jobFields.data) or ''
-      local account = string.match(data, '"account_id":"([%w_-]+)"') or ''
+      local account = account_in(redis.call('HGET', base .. job, jobFields.data)) or ''
       put_back(queue, job, priority_of(account, string.match(job, '[^./]*$'), 1))
     end
     finish()

@@ -150,6 +150,8 @@ end
 ---
 --- The time of the next wake-up only changes if no other was asked for meanwhile. All of a batch are released together.
 ---
+--- A line of a held entry whose job somebody has removed gets another one.
+---
 --- A lane that is put off goes on, whatever it waits for: its run finds out whether it may. One that runs may be about to be put off.
 --- One that waits for more deliveries goes on only if a wake-up was asked for.
 ---@with jobs JobKeys
@@ -231,15 +233,18 @@ function release_held(
 
   local lines = lines_of(tag, endpoint_id)
 
+  local function restore_job(name)
+    local lane = open_lane(base, tag, account, name)
+    if lane.has_job then return end
+    see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
+    released = released + 1
+  end
+
   -- Puts lines back that are delayed and not held, those of the entries behind the one that was the last before. Gives whether there
   -- may be more.
   local function wake_some_lines(last)
-    local grouped, first, at_once = grouped_of(tag, endpoint_id), 0, 500
-    local place, event = string.match(last, '^(%S+) (.*)$')
-    if event then
-      local rank = redis.call('ZRANK', grouped, event)
-      first = rank and rank + 1 or redis.call('ZCOUNT', grouped, '-inf', '(' .. place)
-    end
+    local grouped, at_once = grouped_of(tag, endpoint_id), 500
+    local first = rank_behind(grouped, last)
     local page = redis.call('ZRANGE', grouped, first, first + at_once - 1, 'WITHSCORES')
     local some, seen = {}, {}
     for i = 1, #page, 2 do
@@ -253,6 +258,8 @@ function release_held(
         local is_held = closed and closed ~= IN_WINDOW and closed ~= LEFT_ALONE
         if not is_held and wake_lane(queue, delayed, failed, account, name, priority_of) then
           released = released + 1
+        elseif not closed then
+          restore_job(name)
         end
       end
     end
@@ -283,6 +290,8 @@ function release_held(
     if redis.call('ZREM', delayed, job) == 1 then
       put_back(queue, job, priority_of(account, flow, 1))
       released = released + 1
+    else
+      restore_job(name)
     end
     local closed = redis.call('HGET', base .. job, 'closed')
     if closed then count_behind(behind_heads, open_line(base .. job, counts, counted, tag, account, name, closed)) end

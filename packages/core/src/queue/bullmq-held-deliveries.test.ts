@@ -7,6 +7,7 @@ import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { DeliveryHolds } from './bullmq-delivery-holds';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-layout';
@@ -77,7 +78,8 @@ describe('what a job tells of its holds', () => {
     const [eventId = uniqueEventId()] = eventIds;
     const enter = (reason: HoldReason, previousStartedAt?: number) =>
       held.enter(address, { eventId, acceptedAt: NOW, previousStartedAt }, WAKE_UP_AT, reason);
-    return { enter, holds: () => held.holdsOf(address.endpointId, eventId) };
+    const deliveryHolds = new DeliveryHolds(redis.client, oneShard(QUEUE_PREFIX));
+    return { enter, holds: () => deliveryHolds.holdsOf(address.endpointId, eventId) };
   }
 
   it('is each reason with its time, once as long as it stays the same', async () => {

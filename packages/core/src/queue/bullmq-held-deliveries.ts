@@ -1,26 +1,13 @@
 import type { AccountId } from '../domain/account';
-import {
-  batchJobIdOf,
-  decodeHolds,
-  deliveryIdOf,
-  encodeHold,
-  encodeHoldTime,
-  type HoldReason,
-  holdsSince,
-  laneJobIdOf,
-  type PastHold,
-  wasHeldAt,
-} from '../domain/delivery';
+import { deliveryIdOf, encodeHold, encodeHoldTime, type HoldReason, laneJobIdOf } from '../domain/delivery';
 import {
   decodeAddress,
   type EndpointAddress,
   type EndpointId,
   encodeAddress,
-  type LaneName,
   laneNameOf,
 } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { type Clock, systemClock } from '../platform/clock';
 import { type Atomic, createAtomic } from '../platform/redis-atomic';
@@ -32,7 +19,7 @@ import {
   type TimeRange,
   timelinePages,
 } from '../platform/redis-timeline';
-import { standingOfLane } from './bullmq-delivery-queue';
+import { findLanesAmong, type HeldShard, heldListsOf, openHeldShard } from './bullmq-delivery-holds';
 import {
   askForWakeUp,
   claimDueWakeUps,
@@ -42,7 +29,6 @@ import {
   releaseHeld,
 } from './bullmq-held-deliveries.script';
 import { findLanes } from './bullmq-lanes.script';
-import { createJobKeys, jobFields } from './bullmq-layout';
 import { byShard, PerShard } from './per-shard';
 
 /** A held delivery, with its position among those of its endpoint. */
@@ -75,19 +61,6 @@ export interface ReleaseRequest {
   readonly wakesLines?: boolean | undefined;
 }
 
-export interface LaneStanding {
-  /** Whose turn it is, or comes next. */
-  readonly first: EventId;
-  /** Whether it does not go on. */
-  readonly isHeld: boolean;
-  /** Whether newer events may come in place of those that are there. */
-  readonly isInWindow: boolean;
-  /** Of its first delivery. */
-  readonly holds: readonly PastHold[];
-  /** Whether its deliveries go in batches, and need not wait for each other. */
-  readonly isInBatches: boolean;
-}
-
 export interface Released {
   readonly released: number;
   /** Those that were asked for and have no job at all. */
@@ -99,7 +72,6 @@ export interface Released {
 }
 
 const ONE_PAGE = 1_000;
-const READ_AT_ONCE = 250;
 // A wake-up takes milliseconds. If the process that claimed it dies, another one does it after this time.
 const CLAIM_MS = 5_000;
 // A job may take this long from a worker to the delayed jobs.
@@ -114,7 +86,7 @@ const SOON_MS = 100;
  * them to their home shard releases them.
  */
 export class HeldDeliveries {
-  readonly #shards = new PerShard(openShard);
+  readonly #shards = new PerShard(openHeldShard);
 
   /** @param served the shards whose wake-ups this process handles. */
   constructor(
@@ -242,12 +214,8 @@ export class HeldDeliveries {
 
   /** All held deliveries of an endpoint, page by page, ordered by the acceptance of their events. */
   async *pagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
-    yield* this.#pages(this.#listsOf(endpointId));
-  }
-
-  async *#pages(lists: readonly string[]): AsyncGenerator<readonly HeldDelivery[], void> {
     const order = 'oldest_first';
-    for (const key of lists) {
+    for (const key of this.#listsOf(endpointId)) {
       const pages = timelinePages(ONE_PAGE, (limit, after) =>
         readTimeline(this.redis, key, { order, limit, after }),
       );
@@ -287,135 +255,13 @@ export class HeldDeliveries {
     const areHeld = await findInAny(this.redis, this.#listsOf(endpointId), eventIds);
     const held = new Set(eventIds.filter((_, i) => areHeld[i]));
     if (held.size === 0) return held;
-    for (const lane of await this.#lanesAmong(endpointId, [...held])) {
-      if (lane.isInWindow) for (const eventId of lane.asked) held.delete(eventId);
-      else if (lane.isHeld) continue;
-      else if (!lane.isInBatches) held.delete(lane.first);
-      else for (const eventId of await this.#findInLane(endpointId, lane.asked)) held.delete(eventId);
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    for (const lane of await findLanesAmong(this.redis, shards, endpointId, [...held])) {
+      const areFree = lane.isInWindow || (lane.isInBatches && !lane.isHeld);
+      if (areFree) for (const { eventId } of lane.entries) held.delete(eventId);
+      else if (!lane.isHeld) held.delete(lane.first);
     }
     return held;
-  }
-
-  async #findInLane(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
-    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const lanes = shards.map(({ keys }) => keys.lane(laneNameOf(endpointId)));
-    const areThere = await findInAny(this.redis, lanes, eventIds);
-    return eventIds.filter((_, i) => areThere[i]);
-  }
-
-  /** What the lane of a delivery tells of its deliveries; `undefined`: it is in none. */
-  async findLane(endpointId: EndpointId, eventId: EventId): Promise<LaneStanding | undefined> {
-    return (await this.#lanesAmong(endpointId, [eventId]))[0];
-  }
-
-  /** The lanes that some events are in. */
-  async #lanesAmong(
-    endpointId: EndpointId,
-    eventIds: readonly EventId[],
-  ): Promise<readonly (LaneStanding & { readonly asked: readonly EventId[] })[]> {
-    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const found = shards.map(async ({ jobs, keys }) => {
-      const asked = new Map<LaneName, EventId[]>();
-      const lines = await this.redis.hmget(keys.lines(endpointId), ...eventIds);
-      for (const [i, eventId] of eventIds.entries()) {
-        const name = laneNameOf(endpointId, lines[i] ?? undefined);
-        asked.set(name, [...(asked.get(name) ?? []), eventId]);
-      }
-      const standings = [...asked].map(async ([name, events]) => {
-        const { first, holds, ...standing } = await standingOfLane(jobs, keys, name)(this.redis);
-        if (first === undefined) return undefined;
-        const { isHeld, isInWindow, isInBatches } = standing;
-        return { first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), asked: events };
-      });
-      return (await Promise.all(standings)).filter((each) => each !== undefined);
-    });
-    return (await Promise.all(found)).flat();
-  }
-
-  /** What the job of a held delivery tells of its holds. Those before the former attempt may be among them. */
-  async holdsOf(endpointId: EndpointId, eventId: EventId): Promise<readonly PastHold[]> {
-    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const told = shards.map((shard) => this.#holdsOfJob(shard, endpointId, eventId));
-    const own = (await Promise.all(told)).flatMap((text) => decodeHolds(text ?? ''));
-    return own.length > 0 ? own : await this.#holdsInLane(shards, endpointId, eventId);
-  }
-
-  // Its own, or its batch's.
-  async #holdsOfJob({ jobs, keys }: Shard, endpointId: EndpointId, eventId: EventId): Promise<string | null> {
-    const own = await this.redis.hget(jobs.job(deliveryIdOf({ eventId, endpointId })), jobFields.holds);
-    if (own !== null) return own;
-    const name = await this.redis.hget(keys.batches(endpointId), eventId);
-    return name && (await this.redis.hget(jobs.job(batchJobIdOf(name, endpointId)), jobFields.holds));
-  }
-
-  // Its place says since when it waits behind others, or for the lane to go on.
-  async #holdsInLane(
-    shards: readonly Shard[],
-    endpointId: EndpointId,
-    eventId: EventId,
-  ): Promise<readonly PastHold[]> {
-    const lists = shards.flatMap(({ keys }) => [keys.lane(laneNameOf(endpointId)), keys.grouped(endpointId)]);
-    const places = await Promise.all(lists.map((key) => this.redis.zscore(key, eventId)));
-    const place = places.find((each) => each !== null);
-    const lane = place === undefined ? undefined : await this.findLane(endpointId, eventId);
-    if (lane === undefined) return [];
-    if (lane.isInBatches) return holdsSince(lane.holds, Number(place));
-    return lane.first === eventId ? lane.holds : [{ reason: 'ordering', since: Number(place) }];
-  }
-
-  /**
-   * Some of those that were held at a time and still are, ordered by the acceptance of their events, in the shard whose
-   * wake-ups release them.
-   */
-  async findHeldAt(address: EndpointAddress, at: number, most: number): Promise<readonly EventId[]> {
-    const { jobs, keys } = this.#homeShard(address);
-    const { endpointId } = address;
-    const found: EventId[] = [];
-    const pages = timelinePages(READ_AT_ONCE, (limit, after) =>
-      readTimeline(this.redis, keys.held(address.endpointId), {
-        order: 'oldest_first',
-        range: { until: at + 1 },
-        limit,
-        after,
-      }),
-    );
-    for await (const page of pages) {
-      const told = page.map(({ id }) => this.#holdsOfJob({ jobs, keys }, endpointId, id as EventId));
-      const texts = await Promise.all(told);
-      for (const [i, { id }] of page.entries()) {
-        const holds = texts[i] ?? (await this.#holdsOfLine(address, id as EventId));
-        if (wasHeldAt(typeof holds === 'string' ? decodeHolds(holds) : holds, at)) found.push(id as EventId);
-      }
-      if (found.length >= most) break;
-    }
-    if (found.length < most) found.push(...(await this.#findInLaneAt(address, at, most - found.length)));
-    return found.slice(0, most);
-  }
-
-  async #holdsOfLine({ endpointId }: EndpointAddress, eventId: EventId): Promise<readonly PastHold[]> {
-    const lane = await this.findLane(endpointId, eventId);
-    return lane?.first === eventId ? lane.holds : [];
-  }
-
-  // All behind the first one were held as soon as they came.
-  async #findInLaneAt(
-    { endpointId }: EndpointAddress,
-    at: number,
-    most: number,
-  ): Promise<readonly EventId[]> {
-    const { keys } = this.#homeShard({ endpointId });
-    const lists = [keys.lane(laneNameOf(endpointId)), keys.grouped(endpointId)];
-    const read = lists.map((list) => this.redis.zrangebyscore(list, '-inf', at, 'LIMIT', 0, most));
-    const ids = (await Promise.all(read)).flat() as EventId[];
-    if (ids.length === 0) return [];
-    const lanes = await this.#lanesAmong(endpointId, ids);
-    const ofLane = new Map(lanes.flatMap((lane) => lane.asked.map((id) => [id, lane] as const)));
-    return ids.filter((id) => {
-      const lane = ofLane.get(id);
-      // Those of a lane in batches wait for what it waits for.
-      if (lane === undefined || lane.isInWindow) return false;
-      return (id !== lane.first && !lane.isInBatches) || wasHeldAt(lane.holds, at);
-    });
   }
 
   /** The account's endpoints that hold deliveries, by their counts. */
@@ -453,24 +299,15 @@ export class HeldDeliveries {
     return firstOf(marks, limit);
   }
 
-  #homeShard({ endpointId }: Pick<EndpointAddress, 'endpointId'>): Shard {
+  #homeShard({ endpointId }: Pick<EndpointAddress, 'endpointId'>): HeldShard {
     return this.#shards.in(this.shards.homeShardOf(endpointId));
   }
 
   #listsOf(endpointId: EndpointId): readonly string[] {
-    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    return shards.flatMap(({ keys }) => [
-      keys.held(endpointId),
-      keys.lane(laneNameOf(endpointId)),
-      keys.grouped(endpointId),
-    ]);
+    return this.#shards
+      .inEach(this.shards.homeShardsOf(endpointId))
+      .flatMap((shard) => heldListsOf(shard, endpointId));
   }
-}
-
-type Shard = ReturnType<typeof openShard>;
-
-function openShard(prefix: string) {
-  return { jobs: createJobKeys(prefix, DELIVERIES_QUEUE), keys: queueKeysOf(prefix) };
 }
 
 /** The suffix of the ids of an endpoint's jobs. */

@@ -16,7 +16,8 @@
 -- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `members`, those that go together with it in
 -- strict order; `since`, since when the next one waits, and `behind`, both once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
 -- goes on as soon as so many are in it; `carries`, if some of its entries have a request; `batches`, if they need not wait for each
--- other; `sent`, the place and the event of the last one that was sent in place of older ones.
+-- other; `sent`, the place and the event of the last one that was sent in place of older ones; `looked`, since when the lane was looked
+-- through for those that may be open no longer, and the place and the event up to which.
 --
 -- `tag` is the hash tag of the shard, and `base` is the prefix of the jobs' keys.
 
@@ -126,29 +127,32 @@ local function go_on_if_full(lane, queue, delayed, priority_of)
   return true
 end
 
---- After entries were added: its job, if there was none, and its counts. An operator may have removed the job of those that are there.
+--- After entries were added: its job, if there was none, and its counts. An operator may have removed the job of those that are there:
+--- then it is closed as that was, until it is taken.
 local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
   if lane.added == 0 and lane.has_job then return end
   local others = lane.has_job and 0 or redis.call('ZCARD', lane.key) - lane.added
   if lane.added + others == 0 then return end
-  local id = lane_job(lane.name)
+  local id, is_new = lane_job(lane.name), not lane.has_job and others == 0
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
     store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority, '')
     if lane.is_in_batches then redis.call('HSET', queue.base .. id, jobFields.inBatches, '1') end
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
-    if others == 0 then count_line(tag, lane.name, 1) end
-    count_behind(behind_heads, others > 0 and lane.added or lane.added - 1, lane.is_in_batches)
-    lane.carries = lane.carries or others > 0 and redis.call('EXISTS', carried_of(tag, lane.name)) == 1
-  elseif lane.closed then
+    if is_new then count_line(tag, lane.name, 1) end
+    lane.closed = not is_new and closed_without_job(tag, lane.name)
+    if lane.closed then redis.call('HSET', queue.base .. id, 'closed', lane.closed) end
+    lane.carries = lane.carries or not is_new and redis.call('EXISTS', carried_of(tag, lane.name)) == 1
+  end
+  if lane.closed then
     count_behind_closed(counts, counted, tag, lane.account, lane.name, lane.closed, lane.added)
     go_on_if_full(lane, queue, delayed, priority_of)
   elseif lane.is_held then
     count_lane_held(counts, counted, tag, lane.account, lane.endpoint)
     go_on_if_full(lane, queue, delayed, priority_of)
   else
-    count_behind(behind_heads, lane.added, lane.is_in_batches)
+    count_behind(behind_heads, is_new and lane.added - 1 or lane.added, lane.is_in_batches)
   end
   if lane.carries then redis.call('HSET', queue.base .. id, 'carries', '1') end
 end
@@ -302,8 +306,10 @@ local function go_on(
   local id, lane, endpoint = lane_job(name), lane_of(tag, name), endpoint_of(name)
   local key = queue.base .. id
   local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
-  local is_in_batches = redis.call('HEXISTS', key, jobFields.inBatches) == 1
-  stays_held = stays_held and next[1] and redis.call('HEXISTS', key, jobFields.holds) == 1
+  local known =
+    redis.call('HMGET', key, jobFields.attemptsStarted, jobFields.inBatches, jobFields.holds, jobFields.members)
+  local is_in_batches = known[2]
+  stays_held = stays_held and next[1] and known[3]
   if stays_held then
     count_lane_held(counts, counted, tag, account, endpoint)
   elseif was_held then
@@ -319,15 +325,16 @@ local function go_on(
   end
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
   local priority = priority_of(account, endpoint, 1)
-  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1' }
-  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
-  forget_head(key, jobFields.attemptsStarted, jobFields.fullAt)
-  -- Its holds are read only if it ran before.
-  if stays_held then
-    redis.call('HSET', key, jobFields.attemptsStarted, 1)
+  -- A head that ran once has left nothing else. A field that is missing costs Redis the most.
+  if known[1] ~= '1' or known[3] or known[4] then
+    forget_head(key, jobFields.fullAt, stays_held and 'head' or jobFields.holds)
   else
-    redis.call('HDEL', key, jobFields.holds)
+    redis.call('HDEL', key, 'head')
   end
+  -- Its holds are read only if it ran before.
+  local starts = { jobFields.attemptsStarted, stays_held and 1 or 0 }
+  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1', unpack(starts) }
+  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
   redis.call('DEL', key .. ':lock')
   put_in_place(queue, { id }, { priority })
   finish()
@@ -392,7 +399,7 @@ end
 --- The lane goes on now if this delivery is its head, or comes next. Gives whether it was put back.
 local function wake_lane_for(queue, delayed, failed, tag, name, event, priority_of)
   local fields = redis.call('HMGET', queue.base .. lane_job(name), 'head', jobFields.data)
-  local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
+  local account = account_in(fields[2])
   if not account or not has_its_turn(lane_of(tag, name), event, fields[1]) then return false end
   return wake_lane(queue, delayed, failed, account, name, priority_of)
 end
@@ -462,9 +469,10 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   remove_entries(tag, name, { event })
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)
-  local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
-  if fields[4] then
-    leave_closed(key, counts, counted, tag, account, name, fields[4], 1)
+  local account = account_in(fields[3]) or ''
+  local closed = fields[4] or not fields[3] and closed_without_job(tag, name)
+  if closed then
+    leave_closed(key, counts, counted, tag, account, name, closed, 1)
   elseif fields[2] and not line_in(name) then
     count_lane_held(counts, counted, tag, account, name)
   elseif left > 0 then
@@ -472,11 +480,60 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   end
   if left > 0 or is_running then return false end
   local is_idle = redis.call('ZREM', delayed, id) + redis.call('ZREM', failed, id) + redis.call('ZREM', prioritized, id)
-  if is_idle > 0 then
+  -- Somebody may have removed it.
+  if is_idle > 0 or not fields[3] then
     redis.call('DEL', key, carried_of(tag, name))
     count_line(tag, name, -1)
   end
   return false
+end
+
+--- The rank of what comes behind an entry, which may be gone.
+local function rank_behind(entries, last)
+  local place, event = string.match(last, '^(%S+) (.*)$')
+  if not event then return 0 end
+  local rank = redis.call('ZRANK', entries, event)
+  return rank and rank + 1 or redis.call('ZCOUNT', entries, '-inf', '(' .. place)
+end
+
+--- Some entries of a lane that were accepted until a time, and not requested after it: they may be open no longer. Each call goes on
+--- behind those that were looked at. So each is looked at once in an hour, however often the lane runs: others may have come before it.
+---@key lane
+---@key carried
+---@key job                        of the lane
+---@param latest digits
+---@reply events EventId[]
+---@reply places integer[]         of each
+---@reply requests text?[]         for which each is to be sent
+---@reply are_more boolean         that were not looked at yet
+function find_over(lane, carried, job, latest)
+  local looked_at_once, found_at_once, again_after_s = 1000, 100, 3600
+  local events, places, requests = {}, {}, {}
+  local known = redis.call('HMGET', job, jobFields.name, 'looked')
+  if not known[1] then return reply { events = events, places = places, requests = requests, are_more = false } end
+  local now = math.floor(time_now() / 1000)
+  local began, last = string.match(known[2] or '', '^(%d+) ?(.*)$')
+  if not began or math.abs(now - tonumber(began)) >= again_after_s then
+    began, last = now, ''
+  end
+  local first, over = rank_behind(lane, last), redis.call('ZCOUNT', lane, '-inf', latest)
+  local stop_at = math.min(first + looked_at_once, over)
+  if first >= stop_at then return reply { events = events, places = places, requests = requests, are_more = false } end
+  local page, some = redis.call('ZRANGE', lane, first, stop_at - 1, 'WITHSCORES'), {}
+  for i = 1, #page, 2 do
+    some[#some + 1] = page[i]
+  end
+  local looked = 0
+  for i, request in ipairs(redis.call('HMGET', carried, unpack(some))) do
+    looked = i
+    local requested_at = request and tonumber(string.match(request, '"at":(%d+)'))
+    if not requested_at or requested_at <= tonumber(latest) then
+      events[#events + 1], places[#events + 1], requests[#events + 1] = some[i], tonumber(page[2 * i]), request
+    end
+    if #events == found_at_once then break end
+  end
+  redis.call('HSET', job, 'looked', string.format('%d %s %s', began, page[2 * looked], some[looked]))
+  return reply { events = events, places = places, requests = requests, are_more = first + looked < over }
 end
 
 --- What a lane tells of its deliveries.

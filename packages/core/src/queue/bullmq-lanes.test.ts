@@ -9,6 +9,7 @@ import { createAtomic } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { DeliveryHolds } from './bullmq-delivery-holds';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { EventQueue } from './bullmq-event-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
@@ -100,6 +101,7 @@ async function arrange() {
     atomic,
     events,
     held: new HeldDeliveries(client, shards),
+    holds: new DeliveryHolds(client, shards),
     counts: new HeldCounts(client, shards),
     standings: new QueueStandings(client, shards),
     entry,
@@ -410,7 +412,7 @@ it('counts those behind one that is tried again after it was held as waiting', a
 });
 
 it('shows those behind the head as held, and the head too if the lane does not go on', async () => {
-  const { queue, lanes, held, endpointId, events, entry, mustTake, laneOf, delay } = await arrange();
+  const { queue, lanes, held, holds, endpointId, events, entry, mustTake, laneOf, delay } = await arrange();
   await queue.addAll(events.map((each) => entry(each)));
   const heldNow = async () => [...(await held.findHeld(endpointId, events))];
   expect(await heldNow()).toEqual([events[1], events[2]]);
@@ -420,9 +422,27 @@ it('shows those behind the head as held, and the head too if the lane does not g
   await lanes.hold(laneOf(job), { reason: 'disabled', since: NOW + 9 }, undefined);
   await delay(job);
   expect(await heldNow()).toEqual(events);
-  expect(await held.holdsOf(endpointId, events[0])).toEqual([{ reason: 'disabled', since: NOW + 9 }]);
-  expect(await held.holdsOf(endpointId, events[1])).toEqual([{ reason: 'ordering', since: NOW + 1 }]);
+  expect(await holds.holdsOf(endpointId, events[0])).toEqual([{ reason: 'disabled', since: NOW + 9 }]);
+  expect(await holds.holdsOf(endpointId, events[1])).toEqual([{ reason: 'ordering', since: NOW + 1 }]);
   expect(await held.count(endpointId)).toBe(3);
+});
+
+it('finds those behind the head that were held at a time, however few are asked for', async () => {
+  const { queue, holds, accountId, endpointId, events, entry, mustTake } = await arrange();
+  await queue.addAll(events.map((each) => entry(each)));
+  await mustTake();
+  const address = { accountId, endpointId };
+  expect(await holds.findHeldAt(address, NOW + 1, 1)).toEqual([events[1]]);
+  expect(await holds.findHeldAt(address, NOW + 1, 9)).toEqual([events[1]]);
+  expect(await holds.findHeldAt(address, NOW + 2, 9)).toEqual([events[1], events[2]]);
+});
+
+it('tells a delivery with a job of its own nothing of the lane beside it', async () => {
+  const { queue, holds, endpointId, events, entry } = await arrange();
+  const [own, first, second] = events;
+  await queue.addAll([entry(own, { isInLane: false }), entry(first), entry(second)]);
+  expect(await holds.findLane(endpointId, own)).toBeUndefined();
+  expect(await holds.findLane(endpointId, second)).toMatchObject({ first });
 });
 
 it('goes on at a wake-up that may release something', async () => {
@@ -585,4 +605,37 @@ it("makes a lane's job anew that an operator has removed, as soon as one of its 
   expect(job.head?.request).toContain('req');
   expect(JSON.parse(job.json.data)).toMatchObject({ account_id: accountId });
   expect(await client.get(shardKeys.behindHeads)).toBe('1');
+});
+
+it('gives what may be open no longer once in an hour, however many that carry a request are before it', async () => {
+  const { client, queue, endpointId, events, entry, place } = await arrange();
+  const [first, second] = events;
+  const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW + 1 } as const;
+  const requested = Array.from({ length: 1_200 }, () => ({ ...entry(uniqueEventId()), request }));
+  await queue.addRequested(requested);
+  await queue.addAll([entry(first), entry(second)]);
+  const lane = laneNameOf(endpointId);
+  const find = async (until = NOW) => await queue.findOver(endpointId, lane, until);
+  expect(await find()).toEqual({ entries: [], areMore: true });
+  expect(await find()).toEqual({ entries: [place(first)], areMore: false });
+  const late = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+  await queue.addAll([entry(late.eventId, late)]);
+  expect(await find()).toEqual({ entries: [], areMore: false });
+  expect(await find(NOW + 1)).toEqual({ entries: [place(second)], areMore: false });
+
+  const [job, field] = [jobKeys.job(laneJobIdOf(lane)), 'looked'];
+  const [began = '', ...last] = (await client.hget(job, field))?.split(' ') ?? [];
+  await client.hset(job, field, [Number(began) - 3_600, ...last].join(' '));
+  expect(await find()).toEqual({ entries: [], areMore: true });
+  expect(await find()).toEqual({ entries: [late, place(first)], areMore: false });
+
+  // Their requests are over as well.
+  await client.hdel(job, field);
+  const { entries, areMore } = await find(NOW + 1);
+  expect(entries.map(({ eventId }) => eventId)).toEqual(
+    requested.slice(0, 100).map(({ eventId }) => eventId),
+  );
+  expect(areMore).toBe(true);
+  await client.del(job);
+  expect(await find()).toEqual({ entries: [], areMore: false });
 });

@@ -5,13 +5,15 @@
 -- that of a lane for the whole endpoint is the endpoint's id.
 --
 -- Beside its lane, each entry is among all that an endpoint has in lines, and in a hash that tells the line of each. In this hash,
--- `#woken` is up to which entry all lines were put back since the last request to do so; absent: they were. `#` is how many lines there are, and `#held` how many entries are held with the first one of a line that is closed. `#more` is how
--- many more are held than those that have a job and all behind the first ones: one for each line that is left alone, and less all
--- behind the first ones of lines in a window.
+-- `#woken` is up to which entry all lines were put back since the last request to do so; absent: they were. `#` is how many lines there
+-- are, and `#held` how many entries are held with the first one of a line that is closed. `#more` is how many more are held than those
+-- that have a job and all behind the first ones: one for each line that is left alone, and less all behind the first ones of lines in a
+-- window. `#closed <line>` is how a line is closed, as its job has it.
 --
 -- A line is closed while its job is delayed without an attempt. The field `closed` of its job has the event that is held for it,
 -- as any delivery that has a job is: a wake-up opens as many lines as may go. Or it has `IN_WINDOW`: then newer events may come, and
 -- none is held. Or `LEFT_ALONE`: all are held, behind a delivery that has a job of its own or until more are there, and wake-ups leave them alone.
+-- An operator may remove the job. Another one is closed as that was: what the counts have of a line leaves them as it came.
 
 local IN_WINDOW = '-'
 local LEFT_ALONE = '+'
@@ -19,13 +21,17 @@ local LINES = '#'
 local HELD_BEHIND = '#held'
 local HELD_MORE = '#more'
 local WOKEN = '#woken'
+local CLOSED = '#closed '
 
+-- Neither part of the name has a dot. A pattern would try each place in it.
 local function endpoint_of(lane)
-  return string.match(lane, '[^.]*$')
+  local dot = string.find(lane, '.', 1, true)
+  return dot and string.sub(lane, dot + 1) or lane
 end
 
 local function line_in(lane)
-  return string.match(lane, '^(.*)%.')
+  local dot = string.find(lane, '.', 1, true)
+  return dot and string.sub(lane, 1, dot - 1)
 end
 
 local function grouped_of(tag, endpoint)
@@ -78,6 +84,22 @@ local function count_line(tag, lane, change)
   end
 end
 
+--- How a line was closed whose job somebody has removed. Nothing: it was not, or is no line.
+local function closed_without_job(tag, lane)
+  local line = line_in(lane)
+  return line and redis.call('HGET', lines_of(tag, endpoint_of(lane)), CLOSED .. line)
+end
+
+--- Beside its job, which has the same.
+local function note_closed(tag, lane, closed)
+  redis.call('HSET', lines_of(tag, endpoint_of(lane)), CLOSED .. line_in(lane), closed)
+end
+
+local function note_open(key, tag, lane)
+  redis.call('HDEL', lines_of(tag, endpoint_of(lane)), CLOSED .. line_in(lane))
+  redis.call('HDEL', key, 'closed', jobFields.fullAt)
+end
+
 --- More or fewer wait behind the first one of a closed line.
 local function count_behind_closed(counts, counted, tag, account, lane, closed, change)
   if change == 0 then return end
@@ -89,7 +111,7 @@ end
 
 --- A closed line goes on. Gives how many wait behind its first one.
 local function open_line(key, counts, counted, tag, account, lane, closed)
-  redis.call('HDEL', key, 'closed', jobFields.fullAt)
+  note_open(key, tag, lane)
   local behind = math.max(redis.call('ZCARD', 'lane:' .. tag .. ':' .. lane) - 1, 0)
   local lines = lines_of(tag, endpoint_of(lane))
   if closed == IN_WINDOW then
@@ -113,10 +135,11 @@ local function leave_closed(key, counts, counted, tag, account, lane, closed, go
     redis.call('ZREM', held, closed)
     if first[1] then
       redis.call('ZADD', held, first[2], first[1])
-      redis.call('HSET', key, 'closed', first[1])
+      note_closed(tag, lane, first[1])
+      if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, 'closed', first[1]) end
     end
   end
-  if not first[1] then redis.call('HDEL', key, 'closed') end
+  if not first[1] then note_open(key, tag, lane) end
   local lines, behind = lines_of(tag, endpoint_of(lane)), first[1] and gone or gone - 1
   if closed == IN_WINDOW then return change_count(lines, HELD_MORE, behind) end
   change_count(lines, HELD_BEHIND, closed == LEFT_ALONE and -gone or -behind)

@@ -1,15 +1,17 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { decodeHolds, type NewDelivery } from '../domain/delivery';
+import { decodeHolds, laneJobIdOf, type NewDelivery } from '../domain/delivery';
 import { laneNameOf, lineOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
-import { oneShard, type QueueShard } from '../domain/queues';
+import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
 import { createAtomic } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { DeliveryHolds } from './bullmq-delivery-holds';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
+import { openQueue } from './bullmq-on-demand-queue';
 import { RunningBatches } from './bullmq-running-batches';
 import { RunningJobs, type TakenJob } from './bullmq-running-jobs';
 import { type OwnedLane, RunningLanes } from './bullmq-running-lanes';
@@ -35,6 +37,7 @@ async function arrange() {
   const lanes = new RunningLanes(client, shard);
   const batches = new RunningBatches(client, shard, LOCK_MS);
   const held = new HeldDeliveries(client, shards);
+  const holds = new DeliveryHolds(client, shards);
   const heldCounts = new HeldCounts(client, shards);
   const atomic = createAtomic(client);
   const events = [uniqueEventId(), uniqueEventId(), uniqueEventId(), uniqueEventId()] as const;
@@ -82,6 +85,7 @@ async function arrange() {
     lanes,
     batches,
     held,
+    holds,
     counts: {
       async read() {
         const all = Object.entries(await heldCounts.read());
@@ -219,7 +223,7 @@ it('lets held lines go beside the deliveries that are named, as many as may go',
 });
 
 it('opens lines that wake-ups leave alone for events of theirs that are asked for, and no line in a window', async () => {
-  const { queue, lanes, held, address, events, entry, ...lines } = await arrange();
+  const { queue, lanes, held, holds, address, events, entry, ...lines } = await arrange();
   const [first, second, , other] = events;
   await queue.addAll([entry(first), entry(second), entry(other)]);
   for (const job of [await lines.mustTake(), await lines.mustTake()]) {
@@ -227,7 +231,7 @@ it('opens lines that wake-ups leave alone for events of theirs that are asked fo
     else await lanes.waitInWindow(lines.laneOf(job));
     await lines.delay(job);
   }
-  const only = await held.findHeldAt(address, NOW + 9, 9);
+  const only = await holds.findHeldAt(address, NOW + 9, 9);
   expect(only.toSorted()).toEqual([first, second].toSorted());
   const request = { wakeUpWasDueAt: undefined, wakeUpAgainAt: NOW + 9, now: NOW };
   const released = await held.release(address, { ...request, most: 3, only: [...only, other] });
@@ -436,5 +440,61 @@ it.each([
     await atomic([batches.endHeads(again, [second, third], { events: [], delayMs: 0 })]);
     expect(await counts.read()).toEqual({});
     expect([await lines.keysLeft(), await client.exists(shardKeys.behindHeads)]).toEqual([[], 0]);
+  },
+);
+
+describe.each(['held with its first one', 'left alone', 'in a window'])(
+  'a closed line whose job somebody has removed: %s',
+  (which) => {
+    async function arrangeRemoved() {
+      const arranged = await arrange();
+      const { client, queue, lanes, events, entry, mustTake, laneOf, close, delay } = arranged;
+      const [first, second] = events;
+      await queue.addAll([entry(first), entry(second)]);
+      const job = await mustTake();
+      const lane = laneOf(job);
+      if (which === 'in a window') await lanes.waitInWindow(lane);
+      else await close(job, which === 'left alone');
+      await delay(job);
+      const bullmq = openQueue(DELIVERIES_QUEUE, { redis: client, prefix: QUEUE_PREFIX });
+      expect(await bullmq.remove(laneJobIdOf(lane.lane))).toBe(1);
+      return arranged;
+    }
+
+    it('goes on with the next event, and leaves no count behind', async () => {
+      const { queue, held, address, counts, events, entry, ...lines } = await arrangeRemoved();
+      const [first, second, third] = events;
+      await queue.addAll([entry(third)]);
+      for (const [eventId, behind] of [[first, 2] as const, [second, 1] as const, [third, 0] as const]) {
+        const job = await lines.mustTake();
+        expect(job.eventId).toBe(eventId);
+        expect(await counts.read()).toEqual(behind === 0 ? {} : { ordering: behind });
+        expect(await held.count(address.endpointId)).toBe(behind);
+        await lines.end(job);
+      }
+      expect([await lines.keysLeft(), await counts.read()]).toEqual([[], {}]);
+    });
+
+    it('counts what is left when its entries are dropped, and then nothing', async () => {
+      const { queue, held, address, counts, events, heldOf, keysLeft } = await arrangeRemoved();
+      const { endpointId } = address;
+      const [first, second] = events;
+      for (const eventId of [first, second]) {
+        expect(await queue.removeIdle([{ endpointId, eventId }])).toEqual([]);
+        const left = eventId === second || which === 'in a window' ? 0 : 1;
+        expect(await held.count(endpointId)).toBe(left);
+        expect(await counts.read()).toEqual(left === 0 ? {} : { busy: 1 });
+      }
+      expect([await heldOf(), await keysLeft()]).toEqual([[], []]);
+    });
+
+    it('goes on with a wake-up of all lines', async () => {
+      const { held, address, counts, events, ...lines } = await arrangeRemoved();
+      await lines.wakeAll();
+      if (which === 'held with its first one') await lines.wakeUp();
+      expect((await lines.mustTake()).eventId).toBe(events[0]);
+      expect(await counts.read()).toEqual({ ordering: 1 });
+      expect(await held.count(address.endpointId)).toBe(1);
+    });
   },
 );

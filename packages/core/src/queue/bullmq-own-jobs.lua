@@ -81,8 +81,8 @@ local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
   end
 end
 
---- What scripts that run together know of a queue: whether its jobs may be taken, and how many wait. `stays` is a job that is not
---- put back: it is taken again.
+--- What scripts that run together know of a queue: whether its jobs may be taken, and how many wait. `stays` has a lane's job that is
+--- not put back: it is taken again, for the event that is first now, which has this place.
 local function open_queue(base, now, wait, prioritized, counter, delayed, meta)
   local queue = once[base]
   if queue then return queue end

@@ -3,6 +3,11 @@
 
 -- For scripts that give jobs their positions, as BullMQ's own do.
 
+--- The account that the data of a delivery's job names, or nil.
+local function account_in(data)
+  return string.match(data or '', '"account_id":"([%w_-]+)"')
+end
+
 --- The names of a queue's keys. `events` may be absent where no job is put back.
 local function queue_of(base, prioritized, counter, meta, active, marker, events)
   return {

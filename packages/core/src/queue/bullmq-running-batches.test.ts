@@ -8,6 +8,7 @@ import { createAtomic } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { DeliveryHolds } from './bullmq-delivery-holds';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-layout';
@@ -89,6 +90,7 @@ async function arrange(count: number) {
     batches,
     events,
     held: new HeldDeliveries(client, shards),
+    holds: new DeliveryHolds(client, shards),
     counts: new HeldCounts(client, shards),
     standings: new QueueStandings(client, shards),
     entry,
@@ -319,7 +321,8 @@ it('goes on as soon as as many wait as it waits for, also if they come while it 
 });
 
 it('shows what waits in it as waiting, and all of a lane that is held and of a batch that is held as held', async () => {
-  const { held, counts, lanes, laneOf, mustTake, form, end, events, endpointId, address } = await arrange(4);
+  const { held, holds, counts, lanes, laneOf, mustTake, form, end, events, endpointId, address } =
+    await arrange(4);
   const [first, second] = events as [EventId, EventId];
   expect([...(await held.findHeld(endpointId, events))]).toEqual([]);
   expect(await held.count(endpointId)).toBe(0);
@@ -337,7 +340,7 @@ it('shows what waits in it as waiting, and all of a lane that is held and of a b
   );
   expect([...(await held.findHeld(endpointId, events))].toSorted()).toEqual([first, second].toSorted());
   expect(await counts.read()).toMatchObject({ breaker_open: 4 });
-  expect(await held.holdsOf(endpointId, second)).toMatchObject([{ reason: 'breaker_open' }]);
+  expect(await holds.holdsOf(endpointId, second)).toMatchObject([{ reason: 'breaker_open' }]);
 
   const asked = { most: 1, wakeUpWasDueAt: NOW + 1_000, wakeUpAgainAt: NOW + 2_000, now: NOW };
   expect(await held.release(address, asked)).toMatchObject({ released: 1, missing: [] });
@@ -359,13 +362,13 @@ describe('of a lane that was held, what is left', () => {
 
   it('stays held after the first one has ended unsent, until it runs', async () => {
     const { client, lanes, laneOf, again, mustTake, form, ...arranged } = await arrangeHeld();
-    const { held, counts, events, endpointId, waiting } = arranged;
+    const { held, holds, counts, events, endpointId, waiting } = arranged;
     const [first, second, third] = events as [EventId, EventId, EventId];
     await createAtomic(client)([
       lanes.end(laneOf(again), { eventId: first, hasRequest: false }, 'nothing', true),
     ]);
     expect([...(await held.findHeld(endpointId, events))].toSorted()).toEqual([second, third].toSorted());
-    expect(await held.findHeldAt(arranged.address, NOW + 50, 10)).toEqual([second, third]);
+    expect(await holds.findHeldAt(arranged.address, NOW + 50, 10)).toEqual([second, third]);
     expect(await counts.read()).toMatchObject({ disabled: 2 });
     const next = await mustTake();
     expect(next).toMatchObject({ head: { eventId: second }, holds: again.holds });

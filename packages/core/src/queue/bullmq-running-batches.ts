@@ -1,6 +1,12 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { type DeliveryTexts, laneJobIdOf, type MemberEnd } from '../domain/delivery';
+import {
+  type DeliveryTexts,
+  encodePlace,
+  type LanePlace,
+  laneJobIdOf,
+  type MemberEnd,
+} from '../domain/delivery';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
@@ -49,6 +55,8 @@ export interface BatchBounds {
   readonly only?: EventId | undefined;
   /** Of the texts of the events. */
   readonly maxBytes: number;
+  /** In an order: of those behind the first one, only what is before this place. */
+  readonly before?: LanePlace | undefined;
 }
 
 /** As scripts give what the attempts of a batch's deliveries need. */
@@ -125,7 +133,7 @@ export class RunningBatches {
   }
 
   /** In an order: give the first deliveries of a lane, which stay there. They go together until they have ended. */
-  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly PlacedMember[]> {
+  beginHeads(lane: OwnedLane, { before, ...bounds }: BatchBounds): Step<readonly PlacedMember[]> {
     const readAt = steadyClock();
     const { accountId: account, token, lane: name } = lane;
     const step = beginHeads({
@@ -137,6 +145,7 @@ export class RunningBatches {
       account,
       name,
       ...bounds,
+      before: before && encodePlace(before),
       readsTexts: this.#readsTexts,
     });
     return mapReply(step, ({ places, ...read }) =>

@@ -1,3 +1,4 @@
+---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-oldest-events.lua
@@ -9,10 +10,6 @@
 ---@record taken_batch {breaker text?, endpoint_text shared?, events EventId[], logs text?[], texts text?[], requests text?[]}
 ---@record head_record {event EventId?, place integer, size integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
 ---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?, batch taken_batch?}
-
-local function account_of(data)
-  return string.match(data or '', '"account_id":"([%w_-]+)"')
-end
 
 --- The records that the attempt of a job needs. Nil: it is no delivery's.
 local function read_texts(job, account, known)
@@ -51,6 +48,7 @@ local LANE_FIELDS = {
   'closed',
   'sent',
   jobFields.inBatches,
+  jobFields.members,
 }
 
 --- What BullMQ keeps of the runs of a job. Only one that ran before has any of it, and a field that is missing costs Redis the most.
@@ -113,11 +111,27 @@ end
 
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
-local function turn_in(jobs_of_events, tag, account, name, began, has_waited, carries, sent, is_in_batches, looks)
+---
+--- `stays` tells the first one, if it is known.
+local function turn_in(
+  jobs_of_events,
+  tag,
+  account,
+  name,
+  began,
+  has_waited,
+  carries,
+  sent,
+  is_in_batches,
+  looks,
+  stays
+)
   local lane, line, endpoint = lane_of(tag, name), line_in(name), endpoint_of(name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
-  if not event then
+  if stays then
+    event, place, turn = stays.event, stays.place, 'unknown'
+  elseif not event then
     local first = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
     event, place, turn = first[1], first[2], 'unknown'
   end
@@ -193,7 +207,8 @@ function take_job(
   jobs_of_events
 )
   local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
-  local job = queue.stays
+  local stays = queue.stays
+  local job = stays and stays.job
   queue.stays = nil
   if not job then
     if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then
@@ -233,7 +248,7 @@ function take_job(
   local key, lane = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
   local fields = redis.call('HMGET', key, unpack(lane and LANE_FIELDS or JOB_FIELDS))
-  local started, account = (tonumber(fields[1]) or 0) + 1, account_of(fields[3])
+  local started, account = stays and 1 or (tonumber(fields[1]) or 0) + 1, account_in(fields[3])
   local head, event, turn
   if lane then
     if fields[11] then
@@ -241,15 +256,23 @@ function take_job(
         open_line(key, 'held-counts:' .. tag, 'counted-as-held:' .. tag, tag, account or '', lane, fields[11])
       count_behind('behind-heads:' .. tag, behind)
     end
-    local looks = reads_texts and jobs_of_events and not fields[13]
+    if stays then count_behind('behind-heads:' .. tag, -1, fields[13]) end
+    local looks, began, has_waited = reads_texts and jobs_of_events and not fields[13], fields[8], stays or fields[9]
+    if stays then began = nil end
     head, event, turn =
-      turn_in(jobs_of_events, tag, account, lane, fields[8], fields[9], fields[10], fields[12], fields[13], looks)
+      turn_in(jobs_of_events, tag, account, lane, began, has_waited, fields[10], fields[12], fields[13], looks, stays)
+    -- A head that ran once has left nothing else. A field that is missing costs Redis the most.
+    if stays and (fields[1] ~= '1' or fields[14] or turn ~= 'first') then forget_head(key, jobFields.holds) end
   end
+  local changed = { 'processedOn', now, jobFields.attemptsStarted, started }
   if turn == 'first' then
-    redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started, 'head', event)
-  else
-    redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
+    changed[#changed + 1], changed[#changed + 2] = 'head', event
   end
+  if stays then
+    changed[#changed + 1], changed[#changed + 2] = jobFields.waitingSince, stays.place
+    changed[#changed + 1], changed[#changed + 2] = jobFields.hasWaited, '1'
+  end
+  redis.call('HSET', key, unpack(changed))
   local delivery = lane and event and delivery_job(event, endpoint_of(lane)) or job
   local former, members
   if started > 1 then

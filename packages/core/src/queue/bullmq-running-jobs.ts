@@ -18,7 +18,14 @@ import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
 import { type BatchMember, membersOf } from './bullmq-running-batches';
-import { delayJobs, endJobs, type JobRecord, keepJob, takeJob } from './bullmq-running-jobs.script';
+import {
+  delayJobs,
+  endJobs,
+  type HeadRecord,
+  type JobRecord,
+  keepJob,
+  takeJob,
+} from './bullmq-running-jobs.script';
 
 /** A job that a worker has locked. */
 export interface LockedJob {
@@ -169,12 +176,7 @@ function takenJob(
     token,
     json: storedJob(record, processedOn),
     holds: former?.holds,
-    head: head && {
-      ...head,
-      eventId: head.event,
-      sent: head.sent === undefined ? undefined : decodePlace(head.sent),
-      members: former?.members,
-    },
+    head: head && takenHead(head, former?.members),
     batch: batch && membersOf(batch, readsTexts ? readAt : undefined),
     texts: texts && {
       log: texts.log ?? null,
@@ -183,6 +185,23 @@ function takenJob(
       event: texts.isEventKnown ? undefined : (texts.event ?? null),
       readAt,
     },
+  };
+}
+
+// Not spread: each delivery of a lane has one.
+function takenHead(head: HeadRecord, members: string | undefined): TakenHead {
+  return {
+    eventId: head.event,
+    place: head.place,
+    size: head.size,
+    turn: head.turn,
+    isBesideJobs: head.isBesideJobs,
+    hadBegun: head.hadBegun,
+    hasWaited: head.hasWaited,
+    isInBatches: head.isInBatches,
+    request: head.request,
+    sent: head.sent === undefined ? undefined : decodePlace(head.sent),
+    members,
   };
 }
 

@@ -5,15 +5,14 @@
 
 -- What a worker does with a lane whose job it has.
 
---- The next head of a lane comes at once, if no other job waits: what takes a job after that takes the lane's again. Gives whether it
---- does so.
+--- The next head of a lane comes at once, if no other job waits: what takes a job after that takes the lane's again, and sees to its
+--- fields. Gives whether it does so.
 local function goes_on_at_once(
   wait,
   delayed,
   prioritized,
   counter,
   meta,
-  behind_heads,
   base,
   tag,
   token,
@@ -24,19 +23,15 @@ local function goes_on_at_once(
 )
   local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
   if queue.is_paused or queue.most_active or queue.unsorted > 0 or queue.sorted > 0 then return false end
-  local key, lane = base .. lane_job(name), lane_of(tag, name)
-  if redis.call('GET', key .. ':lock') ~= token then return false end
+  local id, lane = lane_job(name), lane_of(tag, name)
+  if redis.call('GET', base .. id .. ':lock') ~= token then return false end
   local first = redis.call('ZRANGE', lane, 0, 1, 'WITHSCORES')
   local next = first[1] == event and 3 or 1
   if not first[next] then return false end
   if redis.call('ZREM', lane, event) == 0 then return false end
   forget_in_line(tag, name, { event })
   if has_request then redis.call('HDEL', carried_of(tag, name), event) end
-  count_behind(behind_heads, -1, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
-  local waits = { jobFields.waitingSince, first[next + 1], jobFields.hasWaited, '1' }
-  redis.call('HSET', key, jobFields.attemptsStarted, 0, unpack(waits))
-  forget_head(key, jobFields.holds)
-  queue.stays = lane_job(name)
+  queue.stays = { job = id, event = first[next], place = first[next + 1] }
   return true
 end
 
@@ -100,21 +95,7 @@ function end_head(
   local may_go_on = may_stay and event and not was_held
   if
     may_go_on
-    and goes_on_at_once(
-      wait,
-      delayed,
-      prioritized,
-      counter,
-      meta,
-      behind_heads,
-      base,
-      tag,
-      token,
-      name,
-      event,
-      has_request,
-      now
-    )
+    and goes_on_at_once(wait, delayed, prioritized, counter, meta, base, tag, token, name, event, has_request, now)
   then
     return reply()
   end
@@ -285,7 +266,9 @@ function close_line(
   local key, endpoint, size = base .. lane_job(name), endpoint_of(name), redis.call('ZCARD', lane_of(tag, name))
   if full_at and size >= full_at then return false end
   local behind = math.max(size - 1, 0)
-  if redis.call('HSETNX', key, 'closed', event or LEFT_ALONE) == 0 then return true end
+  local closed = event or LEFT_ALONE
+  if redis.call('HSETNX', key, 'closed', closed) == 0 then return true end
+  note_closed(tag, name, closed)
   note_hold(key, hold, previous_started_at)
   if full_at then redis.call('HSET', key, jobFields.fullAt, full_at) end
   count_behind(behind_heads, -behind)
@@ -311,6 +294,7 @@ end
 function wait_in_window(lock, behind_heads, base, tag, token, name)
   if redis.call('GET', lock) ~= token then return end
   if redis.call('HSETNX', base .. lane_job(name), 'closed', IN_WINDOW) == 0 then return end
+  note_closed(tag, name, IN_WINDOW)
   local behind = math.max(redis.call('ZCARD', lane_of(tag, name)) - 1, 0)
   count_behind(behind_heads, -behind)
   change_count(lines_of(tag, endpoint_of(name)), HELD_MORE, -behind)

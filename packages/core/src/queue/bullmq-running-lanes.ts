@@ -57,6 +57,7 @@ export interface JoiningDelivery extends EndpointAddress {
 export class RunningLanes {
   readonly #jobs: JobKeys;
   readonly #shard: ShardKeys;
+  readonly #orderState: string;
   /** Whether steps of one unit are one script. */
   readonly #runsAsOne: boolean;
 
@@ -68,6 +69,7 @@ export class RunningLanes {
     this.#runsAsOne = !(redis instanceof Cluster);
     this.#jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
     this.#shard = queueKeysOf(prefix);
+    this.#orderState = this.#shard.fairOrder(DELIVERIES_QUEUE);
   }
 
   /**
@@ -85,7 +87,16 @@ export class RunningLanes {
     staysHeld = false,
   ): Guard<boolean> {
     return endHead({
-      ...this.#of(lane),
+      // Not spread: each end of a head makes one.
+      jobs: this.#jobs,
+      shard: this.#shard,
+      orderState: this.#orderState,
+      base: this.#jobs.base,
+      tag: this.#shard.tag,
+      account: lane.accountId,
+      name: lane.lane,
+      token: lane.token,
+      wasHeld: lane.wasHeld,
       staysHeld: staysHeld && lane.wasHeld,
       event: head?.eventId,
       hasRequest: head?.hasRequest ?? false,
@@ -268,7 +279,7 @@ export class RunningLanes {
     return {
       jobs: this.#jobs,
       shard: this.#shard,
-      orderState: this.#shard.fairOrder(DELIVERIES_QUEUE),
+      orderState: this.#orderState,
       base: this.#jobs.base,
       tag: this.#shard.tag,
       account,

@@ -28,7 +28,7 @@ async function arrange({ isStable = false } = {}) {
   const shards = shardsAmong(now, [before]);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const run = misplacedRun((id) => shards.homeShardOf(id).prefix !== 'bull');
-  const placement = new DeliveryPlacement(redis, { ...shards, isStable }, deliveryQueue);
+  const placement = new DeliveryPlacement(redis, { ...shards, isStable });
   const home = shards.homeShardOf(run.endpointId);
   const keysIn = ({ prefix }: QueueShard) => createJobKeys(prefix, DELIVERIES_QUEUE);
   const jobId = deliveryIdOf(run);
@@ -58,41 +58,41 @@ function misplacedRun(isMisplaced: (endpointId: string) => boolean): DeliveryRun
 }
 
 it('gives a delivery its job at home, once, however often it breaks off before the other one is gone', async () => {
-  const { placement, deliveryQueue, run, former, home, jobsInHomeShard, jobId } = await arrange();
+  const { placement, run, former, home, jobsInHomeShard, jobId } = await arrange();
   expect([placement.isInHomeShard(run, former), placement.isInHomeShard(run, home)]).toEqual([false, true]);
-  expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
-  expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
+  expect(await placement.moveHome(run)).toBe(true);
+  expect(await placement.moveHome(run)).toBe(true);
   expect(await jobsInHomeShard()).toEqual([jobId]);
 });
 
 it('keeps a job while a worker is at another one at home, which may not know what it was added for', async () => {
-  const { deliveryQueue, run, home, lock, unlock, jobsInHomeShard, client, jobId } = await arrange();
-  await deliveryQueue.moveToHomeShard(run);
+  const { placement, run, home, lock, unlock, jobsInHomeShard, client, jobId } = await arrange();
+  await placement.moveHome(run);
   await lock(home);
   const request = { requestId: 'req', trigger: 'manual', requestedAt: 1 } as const;
-  expect(await deliveryQueue.moveToHomeShard({ ...run, request })).toBe(false);
+  expect(await placement.moveHome({ ...run, request })).toBe(false);
   // That one comes to its end.
   const { job, prioritized } = createJobKeys(home.prefix, DELIVERIES_QUEUE);
   await unlock(home);
   await client.del(job(jobId), prioritized);
-  expect(await deliveryQueue.moveToHomeShard({ ...run, request })).toBe(true);
+  expect(await placement.moveHome({ ...run, request })).toBe(true);
   expect(await jobsInHomeShard()).toEqual([jobId]);
   expect(await client.hget(job(jobId), 'data')).toContain('"req"');
 });
 
 it('lets go of a job whose delivery is in a lane at home, or in a batch', async () => {
-  const { deliveryQueue, run, home, client, jobsInHomeShard } = await arrange();
+  const { placement, deliveryQueue, run, home, client, jobsInHomeShard } = await arrange();
   await deliveryQueue.addAll([{ ...run, acceptedAt: 1, isInLane: true }]);
-  expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
+  expect(await placement.moveHome(run)).toBe(true);
   const { lane, batches } = queueKeysOf(home.prefix);
   await client.del(lane(laneNameOf(run.endpointId)));
   await client.hset(batches(run.endpointId), run.eventId, run.eventId);
-  expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
+  expect(await placement.moveHome(run)).toBe(true);
   expect(await jobsInHomeShard()).toEqual([`lane/${run.endpointId}`]);
 });
 
 it('puts back a job at home that has failed for good, for an entry with a request', async () => {
-  const { deliveryQueue, run, home, client, jobsInHomeShard, jobId } = await arrange();
+  const { placement, deliveryQueue, run, home, client, jobsInHomeShard, jobId } = await arrange();
   const lane = laneNameOf(run.endpointId);
   const entry = { eventId: run.eventId, acceptedAt: 1 };
   await deliveryQueue.addAll([run]);
@@ -100,7 +100,7 @@ it('puts back a job at home that has failed for good, for an entry with a reques
   await client.zrem(prioritized, jobId);
   await client.zadd(failed, 1, jobId);
   const move = (request?: string) =>
-    deliveryQueue.moveEntriesHome({ ...run, lane }, [{ ...entry, request }], HEAD);
+    placement.moveEntriesHome({ ...run, lane }, [{ ...entry, request }], HEAD);
   expect(await move()).toEqual([run.eventId]);
   expect(await jobsInHomeShard()).toEqual([]);
   expect(await move('{"id":"req","trigger":"manual","at":1}')).toEqual([run.eventId]);
@@ -111,7 +111,7 @@ it('puts back a job at home that has failed for good, for an entry with a reques
 describe('what two workers move towards each other', () => {
   async function arrangeEntry(line?: string) {
     const scene = await arrange();
-    const { client, deliveryQueue, run, home } = scene;
+    const { client, placement, deliveryQueue, run, home } = scene;
     const entry = { eventId: run.eventId, acceptedAt: 1, request: undefined };
     await deliveryQueue.addAll([{ ...run, acceptedAt: 1, isInLane: true, line }]);
     const lane = laneNameOf(run.endpointId, line);
@@ -119,7 +119,7 @@ describe('what two workers move towards each other', () => {
     return {
       ...scene,
       /** What may be removed elsewhere. */
-      moveEntry: () => deliveryQueue.moveEntriesHome({ ...run, lane }, [entry], HEAD),
+      moveEntry: () => placement.moveEntriesHome({ ...run, lane }, [entry], HEAD),
       /** Another worker takes this job at home. */
       take: (id: string) => client.set(lock(id), 'token'),
       letGo: (id: string) => client.del(lock(id)),
@@ -130,12 +130,12 @@ describe('what two workers move towards each other', () => {
     ['the lane', undefined],
     ['the line of its group', 'a'],
   ])('stays where it is while the other one has %s', async (_what, line) => {
-    const { deliveryQueue, run, moveEntry, take, letGo } = await arrangeEntry(line);
+    const { placement, run, moveEntry, take, letGo } = await arrangeEntry(line);
     const job = laneJobIdOf(laneNameOf(run.endpointId, line));
     await take(job);
-    expect([await moveEntry(), await deliveryQueue.moveToHomeShard(run)]).toEqual([[], false]);
+    expect([await moveEntry(), await placement.moveHome(run)]).toEqual([[], false]);
     await letGo(job);
-    expect([await moveEntry(), await deliveryQueue.moveToHomeShard(run)]).toEqual([[run.eventId], true]);
+    expect([await moveEntry(), await placement.moveHome(run)]).toEqual([[run.eventId], true]);
   });
 
   it('stays where it is while the other one has its batch', async () => {
@@ -151,12 +151,11 @@ describe('what two workers move towards each other', () => {
 });
 
 it('brings home with the entries of a lane what was sent last, whose turn has begun, and what goes with that', async () => {
-  const { client, deliveryQueue, run, home } = await arrange();
+  const { client, placement, deliveryQueue, run, home } = await arrange();
   const [older, sent, newest] = [uniqueEventId(), uniqueEventId(), uniqueEventId()];
   const lane = laneNameOf(run.endpointId, 'a');
   const entries = [older, newest].map((eventId, i) => ({ eventId, acceptedAt: 1 + 2 * i }));
-  const move = (head: object) =>
-    deliveryQueue.moveEntriesHome({ ...run, lane }, entries, { ...HEAD, ...head });
+  const move = (head: object) => placement.moveEntriesHome({ ...run, lane }, entries, { ...HEAD, ...head });
   const jobs = new RunningJobs(client, home, LOCK_MS);
   const atomic = createAtomic(client);
   const take = async () => (await atomic([jobs.take('token')]))[0].job;
@@ -176,10 +175,10 @@ it('brings home with the entries of a lane what was sent last, whose turn has be
 });
 
 it('begins no turn at home that had not begun where the entries were', async () => {
-  const { client, deliveryQueue, run, home } = await arrange();
+  const { client, placement, run, home } = await arrange();
   const entries = [{ eventId: run.eventId, acceptedAt: 1 }];
   const lane = laneNameOf(run.endpointId, 'a');
-  await deliveryQueue.moveEntriesHome({ ...run, lane }, entries, { ...HEAD, eventId: run.eventId });
+  await placement.moveEntriesHome({ ...run, lane }, entries, { ...HEAD, eventId: run.eventId });
   const [{ job }] = await createAtomic(client)([new RunningJobs(client, home, LOCK_MS).take('token')]);
   expect(job?.head).toMatchObject({ eventId: run.eventId, hadBegun: false });
 });

@@ -1,9 +1,13 @@
-import type { DeliveryRun, LanePlace, LaneRun } from '../domain/delivery';
-import type { EndpointId } from '../domain/endpoint';
+import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
+import type { EndpointAddress, EndpointId, LaneName } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
-import type { DeliveryQueue } from './bullmq-delivery-queue';
+import { DeliveryShard, type DeliveryToAdd } from './bullmq-delivery-shard';
+import type { TakenHead } from './bullmq-running-jobs';
 import type { OwnedLane } from './bullmq-running-lanes';
+import { encodeRequest } from './delivery-job';
+import { PerShard } from './per-shard';
 import { claimDelivery, releaseDelivery } from './redis-delivery-placement.script';
 import type { ShardsInForce } from './shards-in-force';
 
@@ -12,17 +16,20 @@ import type { ShardsInForce } from './shards-in-force';
 const CLAIM_MS = 120_000;
 
 /**
- * Whether a delivery's job may run where it is. While the queues are being split again a delivery may have
+ * Whether a delivery's job may run where it is, and its way home. While the queues are being split again a delivery may have
  * two jobs, in two shards, and workers may disagree about which of them counts. The job outside the home
  * shard moves there, and a worker that runs either keeps the other waiting. As long as all processes agree,
  * which is nearly always, this costs no command.
  */
 export class DeliveryPlacement {
+  readonly #shards: PerShard<DeliveryShard>;
+
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: Pick<ShardsInForce, 'all' | 'homeShardOf' | 'homeShardsOf' | 'isStable'>,
-    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasOlderIn' | 'joinLaneIn'>,
-  ) {}
+  ) {
+    this.#shards = new PerShard((prefix) => new DeliveryShard(redis, prefix));
+  }
 
   /** Whether no delivery can have a job in another shard. */
   get isStable(): boolean {
@@ -47,7 +54,8 @@ export class DeliveryPlacement {
     shard: QueueShard,
     entry: LanePlace,
   ): Promise<boolean> {
-    return await this.deliveryQueue.hasOlderIn(this.#othersThan(shard, endpointId), lane, entry);
+    const read = this.#othersThan(shard, endpointId).map((other) => other.firstIn(lane));
+    return (await Promise.all(read)).some((first) => first !== undefined && isBefore(first, entry));
   }
 
   /**
@@ -56,8 +64,60 @@ export class DeliveryPlacement {
    *
    * @returns whether it has to wait for that.
    */
-  async joinElsewhere(run: DeliveryRun, shard: QueueShard, lane: LaneRun): Promise<boolean> {
-    return await this.deliveryQueue.joinLaneIn(this.#othersThan(shard, run.endpointId), run, lane);
+  async joinElsewhere(
+    { accountId, endpointId, eventId, request }: DeliveryRun,
+    shard: QueueShard,
+    { name: lane, place: acceptedAt }: Pick<LaneRun, 'name' | 'place'>,
+  ): Promise<boolean> {
+    const stored = request && JSON.stringify(encodeRequest(request));
+    const entry = { accountId, lane, eventId, acceptedAt, request: stored };
+    const joined = this.#othersThan(shard, endpointId).map((other) =>
+      other.addEntries([entry], { only: 'if_there' })(this.redis),
+    );
+    return (await Promise.all(joined)).includes(true);
+  }
+
+  /**
+   * Gives a delivery that has a job elsewhere its job in its home shard, if it is not in a lane or a batch there.
+   *
+   * @returns whether the other job may be removed. It must stay while a worker has what was at home before: that worker may have read
+   *   its data before the other job was added, or may be moving it here, as workers do not agree for seconds where home is.
+   */
+  async moveHome(delivery: DeliveryToAdd): Promise<boolean> {
+    const home = this.#homeOf(delivery.endpointId);
+    if ((await home.addJobs([delivery])(this.redis)) === 1) return true;
+    await home.putBackFailed(delivery);
+    return await home.stays(delivery);
+  }
+
+  /**
+   * Add entries of a lane in their home shard, as they are elsewhere. The lane there goes on with what had its turn, and knows what
+   * was sent last.
+   *
+   * @param head of the lane, as it was taken.
+   * @returns those that are there, and may be removed here: none while a worker has the lane there. See `moveHome`.
+   */
+  async moveEntriesHome(
+    { accountId, endpointId, lane }: EndpointAddress & { readonly lane: LaneName },
+    entries: readonly LanePlace[],
+    head: Pick<TakenHead, 'eventId' | 'hadBegun' | 'isInBatches' | 'sent' | 'members'>,
+  ): Promise<readonly EventId[]> {
+    const { hadBegun, isInBatches, sent, members } = head;
+    const home = this.#homeOf(endpointId);
+    const added = entries.map(({ eventId, acceptedAt, request }) => ({
+      accountId,
+      lane,
+      eventId,
+      acceptedAt,
+      request,
+      isInBatches,
+    }));
+    const turn = hadBegun ? { head: head.eventId, members } : {};
+    if (!(await home.addEntries(added, { ...turn, sent, only: 'if_idle' })(this.redis))) return [];
+    const requested = entries.filter(({ request }) => request !== undefined);
+    await Promise.all(requested.map(({ eventId }) => home.putBackFailed({ endpointId, eventId })));
+    const stay = await Promise.all(entries.map(({ eventId }) => home.stays({ endpointId, eventId })));
+    return entries.filter((_entry, i) => stay[i]).map(({ eventId }) => eventId);
   }
 
   /**
@@ -72,12 +132,20 @@ export class DeliveryPlacement {
     if (this.shards.isStable) return await attempt();
     return await this.#whileClaimed(run, shard, async () => {
       const others = this.#othersThan(shard, run.endpointId);
-      return (await this.deliveryQueue.isRunningIn(others, run)) ? 'elsewhere' : await attempt();
+      const running = await Promise.all(
+        others.map((other) => other.findRunning(run.endpointId, [run.eventId])),
+      );
+      return running.flat().length > 0 ? 'elsewhere' : await attempt();
     });
   }
 
-  #othersThan({ prefix }: QueueShard, endpointId: EndpointId): readonly QueueShard[] {
-    return this.shards.homeShardsOf(endpointId).filter((other) => other.prefix !== prefix);
+  #homeOf(endpointId: EndpointId): DeliveryShard {
+    return this.#shards.in(this.shards.homeShardOf(endpointId));
+  }
+
+  #othersThan({ prefix }: QueueShard, endpointId: EndpointId): readonly DeliveryShard[] {
+    const others = this.shards.homeShardsOf(endpointId).filter((other) => other.prefix !== prefix);
+    return this.#shards.inEach(others);
   }
 
   async #whileClaimed<Result>(

@@ -121,7 +121,7 @@ export function isToBeSent(
     case 'failed':
       return !state.isOpen && state.status !== 'delivered';
     case 'pending':
-      // A batch goes whole: those of it on a later page were tried with the first ones.
+      // Its own attempt was due meanwhile.
       return state.nextAttemptAt !== undefined && state.isOpen && !wasTriedSince(state, createdAt);
     case 'missing':
       return !hasDelivery && isAskedFor && !head.isAimed;

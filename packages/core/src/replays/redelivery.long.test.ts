@@ -15,6 +15,7 @@ import { Deliveries } from '../history/deliveries';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { createAtomic } from '../platform/redis-atomic';
+import { DeliveryHolds } from '../queue/bullmq-delivery-holds';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { RunningBatches } from '../queue/bullmq-running-batches';
@@ -26,6 +27,7 @@ import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildVerification } from '../testing/build-verification';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
+import { type RedisServer, startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
@@ -36,16 +38,22 @@ import { Redelivery } from './redelivery';
 const NOW = 1_700_000_000_000;
 const LATER = NOW + 3_600_000;
 
+// Its commands are counted.
+let server: RedisServer;
 let redis: TestRedis;
 const { willClose, closeAll } = createClosables();
 beforeAll(async () => {
-  redis = await openTestRedis();
+  server = await startRedisServer();
+  redis = await openTestRedis(server.url);
 });
 afterEach(async () => {
   await closeAll();
   await redis.client.flushdb();
 });
-afterAll(() => redis.close());
+afterAll(async () => {
+  await redis.close();
+  await server.close();
+});
 
 const exhausted: DeliveryFact = {
   kind: 'attempted',
@@ -65,6 +73,7 @@ async function arrange() {
     eventStore: new EventStore(client, testRetention),
     deliveryStore: new DeliveryStore(client, testRetention),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
+    deliveryHolds: new DeliveryHolds(client, oneShard('bull')),
   };
   const shown = {
     ...stores,

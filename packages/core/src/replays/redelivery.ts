@@ -181,10 +181,16 @@ export class Redelivery {
 
   /**
    * Make the next attempts of deliveries of an endpoint on their way now, as {@link bringForward} does, also of those whose jobs have
-   * failed for good. What has ended meanwhile stays so. Pass no more than some hundreds.
+   * failed for good. What has ended meanwhile stays so. Others that go in one request with them have the request as well, and so are
+   * known when they are asked for later. Pass no more than some hundreds.
    */
   async bringAllForward(requests: readonly RedeliveryRequest[]): Promise<readonly RequestOutcome[]> {
-    const brought = await this.#bringEachForward(requests);
+    const [first] = requests;
+    if (!first) return [];
+    const asked = requests.map(({ eventId }) => eventId);
+    const others = await this.parts.deliveryQueue.findTogether(first.endpointId, asked);
+    const along = others.map((eventId) => ({ ...first, eventId }));
+    const brought = await this.#bringEachForward([...requests, ...along]);
     return await Promise.all(
       requests.map(async (request, i) => {
         const { outcome, mayHaveFailed, state, length } = brought[i] as Brought;

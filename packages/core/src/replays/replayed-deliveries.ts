@@ -91,7 +91,7 @@ export class ReplayedDeliveries {
       );
       for (const state of states) {
         // Its retention is over.
-        if (!state) continue;
+        if (!state || state.isForgotten) continue;
         results.counted += 1;
         results[resultOf(state)] += 1;
       }

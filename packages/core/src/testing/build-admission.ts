@@ -17,6 +17,7 @@ import { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import { atomicAsOne } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
+import { DeliveryHolds } from '../queue/bullmq-delivery-holds';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { OldestEvents } from '../queue/bullmq-oldest-events';
@@ -77,6 +78,7 @@ export function buildAdmission({ redis, clock, signals = recordSignals(), form }
       form === 'former' ? besideLanes : undefined,
     ),
     heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),
+    deliveryHolds: new DeliveryHolds(connection.redis, oneShard(connection.prefix)),
     oldestEvents: new OldestEvents(connection.redis, oneShard(connection.prefix)),
     concurrency,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,

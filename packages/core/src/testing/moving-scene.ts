@@ -86,7 +86,7 @@ export class MovingScene {
     const { client } = redis;
     const retention = { ageMs: RETENTION_MS, count: 1_000_000 };
     this.eventStore = new EventStore(client, retention);
-    this.deliveryStore = new DeliveryStore(client, retention);
+    this.deliveryStore = new DeliveryStore(client, retention, undefined, undefined, () => this.now);
     this.admissionStore = new AdmissionStore(client);
     this.movedStore = new MovedStore(client, retention);
     this.movedIds = new MovedIds(client, RETENTION_MS);
@@ -148,7 +148,7 @@ export class MovingScene {
   }
 
   async isOpen({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
-    return (await this.deliveryStore.readSummary(endpointId, eventId)).isOpen;
+    return (await this.deliveryStore.readWithLength(endpointId, eventId)).state.isOpen;
   }
 
   /** Move what is due after so long, as a process with these parts does. */

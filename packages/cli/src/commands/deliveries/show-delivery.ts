@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
-import { UsageError } from '../../failures/usage-error';
 import { parseId } from '../../input/parse-flags';
 import type { Column } from '../../output/output';
 import { visible } from '../../output/visible';
 import type { Attempt, DeliveryWithAttempts } from '../../resources';
 import { addExample } from '../example';
 import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from './delivery-columns';
+import { findDeliveryId, ID_HELP } from './delivery-id';
 
 type PastHold = NonNullable<Attempt['holds']>[number] & { readonly before: number };
 
@@ -26,21 +26,16 @@ export function addShowDelivery(deliveries: Command, cli: Cli): void {
   const show = deliveries
     .command('show')
     .description('Show a delivery with its attempts, and what holds it or held it before them.')
-    .argument('<id>', 'its id: EVENT.WEBHOOK', parseId)
+    .argument('<id>', ID_HELP, parseId)
     .action((id: string) => showDelivery(id, cli));
-  addExample(show, 'hookferry deliveries show order-4711.wh_01m7ze3thwae6532vdxr7r');
+  addExample(show, 'hookferry deliveries show order-4711.crm');
 }
 
 async function showDelivery(id: string, cli: Cli): Promise<void> {
   const { output } = cli;
-  if (!/\.wh_/.test(id)) {
-    throw new UsageError(
-      `${id} is no id of a delivery: that is EVENT.WEBHOOK.`,
-      `If it is an event, its deliveries are listed by: hookferry explain ${id}`,
-    );
-  }
   const client = await connect(cli);
-  const delivery = await client.GET('/v1/deliveries/{id}', { params: { path: { id } } });
+  const path = { id: await findDeliveryId(client, id) };
+  const delivery = await client.GET('/v1/deliveries/{id}', { params: { path } });
   const columns = delivery.hold === null ? DELIVERY_COLUMNS : [...DELIVERY_COLUMNS, ...HOLD_COLUMNS];
   output.document(delivery, columns);
   if (output.isJson) return;

@@ -63,7 +63,9 @@ export function clockOf(date: string | null, now: number): Finding {
   const theirs = Date.parse(date ?? '');
   if (Number.isNaN(theirs))
     return doubtful('clock', 'the response has no time', 'Check whether a proxy removes the header Date.');
-  const skew = Math.round((now - theirs) / 1_000);
+  // The header has whole seconds.
+  const skew = Math.trunc((now - theirs) / 1_000);
+  if (skew === 0) return good('clock', 'in step with the API');
   const detail = `${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the API`;
   if (Math.abs(skew) <= MAX_SKEW_SECONDS) return good('clock', detail);
   return bad(

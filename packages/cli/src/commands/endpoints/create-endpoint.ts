@@ -41,7 +41,7 @@ async function createEndpoint(url: string, flags: CreateFlags, cli: Cli): Promis
   const columns = ENDPOINT_COLUMNS.filter(([, read]) => isSaid(read(created)));
   output.document(created, [...columns, ['secret', (webhook) => webhook.secret]]);
   printWarnings(output, created.warnings);
-  output.note(`Try it out: hookferry webhooks test ${created.id}`);
+  output.note(`Try it out: hookferry webhooks test ${created.uid ?? created.id}`);
 }
 
 /** What a new webhook has no value of is no news. */

@@ -1,11 +1,13 @@
 import type { Endpoint } from '../../domain/endpoint';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { Clock } from '../../platform/clock';
+import type { DeliveryHolds } from '../../queue/bullmq-delivery-holds';
 import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
 
 interface ReleaseDiscardedParts {
   readonly endpointStore: EndpointStore;
   readonly heldDeliveries: HeldDeliveries;
+  readonly deliveryHolds: DeliveryHolds;
   readonly clock: Clock;
 }
 
@@ -28,7 +30,7 @@ const AGAIN_MS = 100;
  * @returns `undefined`: there were none, or workers are at all of them. The wake-up goes on as usual.
  */
 export async function releaseDiscarded(
-  { endpointStore, heldDeliveries, clock }: ReleaseDiscardedParts,
+  { endpointStore, heldDeliveries, deliveryHolds, clock }: ReleaseDiscardedParts,
   endpoint: Endpoint | undefined,
   wakeUpWasDueAt: number | undefined,
 ): Promise<ReleasedSome | undefined> {
@@ -36,7 +38,7 @@ export async function releaseDiscarded(
   const { accountId, id: endpointId } = endpoint;
   const { at } = endpoint.heldDiscard;
   const address = { accountId, endpointId };
-  const only = await heldDeliveries.findHeldAt(address, at, RELEASED_AT_ONCE);
+  const only = await deliveryHolds.findHeldAt(address, at, RELEASED_AT_ONCE);
   if (only.length === 0) {
     await endpointStore.update(accountId, endpointId, (current) => withoutRest(current, at));
     return undefined;

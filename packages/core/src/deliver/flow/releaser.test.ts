@@ -5,6 +5,7 @@ import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../../endpoints/verification/verify';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import type { EventStore } from '../../events/redis-event-store';
+import type { DeliveryHolds } from '../../queue/bullmq-delivery-holds';
 import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../../queue/bullmq-oldest-events';
@@ -51,6 +52,7 @@ function arrange({
         return { left: await release(), released: 0, missing: [], hasMoreLines: false };
       },
     }),
+    deliveryHolds: fake<DeliveryHolds>({}),
     endpointStore: fake<EndpointStore>({ find: async (accountId, id) => buildEndpoint({ accountId, id }) }),
     admissionStore: fake<AdmissionStore>({
       stand: async () => ({

@@ -17,6 +17,7 @@ import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
 import type { Atomic } from '../../platform/redis-atomic';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
+import type { DeliveryHolds } from '../../queue/bullmq-delivery-holds';
 import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries, Released } from '../../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../../queue/bullmq-oldest-events';
@@ -31,6 +32,7 @@ export interface ReleaserParts {
   readonly endedList?: EndedList | undefined;
   readonly deliveryQueue: DeliveryQueue;
   readonly heldDeliveries: HeldDeliveries;
+  readonly deliveryHolds: DeliveryHolds;
   readonly oldestEvents: OldestEvents;
   readonly admissionStore: AdmissionStore;
   readonly besideLanes: BesideLanes;

@@ -21,8 +21,7 @@ function put_back_delayed(delayed, prioritized, counter, meta, active, marker, e
   local priority_of, finish = fair_order(prioritized, state, weights)
   for _, job in ipairs(ids) do
     if redis.call('ZREM', delayed, job) == 1 then
-      local data = redis.call('HGET', base .. job, jobFields.data) or ''
-      local account = string.match(data, '"account_id":"([%w_-]+)"') or ''
+      local account = account_in(redis.call('HGET', base .. job, jobFields.data)) or ''
       put_back(queue, job, priority_of(account, string.match(job, '[^./]*$'), 1))
     end
   end

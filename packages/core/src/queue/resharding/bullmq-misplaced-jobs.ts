@@ -1,16 +1,10 @@
 import { endpointOfJob, parseDeliveryId, parseLaneJobId } from '../../domain/delivery';
 import { queueKeysOf } from '../../domain/keys';
-import {
-  DELIVERIES_QUEUE,
-  EVENTS_QUEUE,
-  oneShard,
-  type QueueShard,
-  type QueueShards,
-} from '../../domain/queues';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard, type QueueShards } from '../../domain/queues';
 import { chunksOf } from '../../platform/batches';
 import { createAtomic } from '../../platform/redis-atomic';
 import type { RedisClient } from '../../platform/redis-connect';
-import { DeliveryQueue } from '../bullmq-delivery-queue';
+import { DeliveryShard } from '../bullmq-delivery-shard';
 import { createJobKeys, type JobKeys } from '../bullmq-layout';
 import { dropFailed, putBackDelayed, takeFailed } from './bullmq-misplaced-jobs.script';
 
@@ -103,7 +97,7 @@ export class MisplacedJobs {
     const fields = Object.entries(stored).map(([name, value]) => ({ name, value }));
     const taken = takeFailed({ job: there.job(job), failed: there.failed, id: job, failedAt, fields });
     const delivery = parseDeliveryId(job);
-    const isUnplaced = delivery && new DeliveryQueue(this.redis, oneShard(to.prefix)).guardUnplaced(delivery);
+    const isUnplaced = delivery && new DeliveryShard(this.redis, to.prefix).guardUnplaced(delivery);
     const steps = isUnplaced ? [isUnplaced, taken] : [taken];
     if (fields.length > 0) await createAtomic(this.redis)(steps);
     await dropFailed({ job: here.job(job), failed: here.failed, id: job })(this.redis);

@@ -16,8 +16,8 @@ import { TransformationStore } from '../../endpoints/redis-transformation-store'
 import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-store';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import { Turns } from '../../platform/batches';
-import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
+import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/delivery-job';
 import type { TransformPool } from '../../transform/transform-pool';
 import type { buildAdmission } from '../build-admission';
 import { atomicStepByStep, buildAtomicOf, buildGuard } from '../build-atomic';

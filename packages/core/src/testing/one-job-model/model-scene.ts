@@ -172,8 +172,8 @@ export class ModelScene {
     await publish.start(async () => {
       const event = { ...delivery.event, isQueued: true } as const;
       await fanOutEvents(parts, [{ event, receivers: [this.endpoint] }]);
-      delivery.isListedLate ||= !(await admission.deliveryStore.readSummary(this.endpoint.id, event.id))
-        .isOpen;
+      const { state } = await admission.deliveryStore.readWithLength(this.endpoint.id, event.id);
+      delivery.isListedLate ||= !state.isOpen;
       delivery.isAcknowledged = true;
       delivery.publish = undefined;
     });

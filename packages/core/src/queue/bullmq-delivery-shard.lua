@@ -187,6 +187,33 @@ function find_heads(lines, base, tag, endpoint, of_events)
   return heads
 end
 
+--- The others with which some deliveries of an endpoint go in one request: those of their batches, or at the heads of their lanes.
+---@key lines                     of the endpoint
+---@param base text
+---@param tag text
+---@param endpoint EndpointId
+---@param of_events EventId[]
+---@return EventId[]
+function find_together(lines, base, tag, endpoint, of_events)
+  local find, together, is_known = finder_of(tag, endpoint, lines), {}, {}
+  for _, event in ipairs(of_events) do
+    is_known[event] = true
+  end
+  for _, event in ipairs(of_events) do
+    local job, lane = find(event)
+    local key = base .. (lane and lane_job(lane) or job)
+    local fields = is_known[key] and {} or redis.call('HMGET', key, 'head', jobFields.members)
+    if not lane or has_its_turn(lane_of(tag, lane), event, fields[1], fields[2]) then
+      is_known[key] = true
+      for _, other in ipairs(events_in(fields[2])) do
+        if not is_known[other] then together[#together + 1] = other end
+        is_known[other] = true
+      end
+    end
+  end
+  return together
+end
+
 --- Ends the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes if they are the heads there, or
 --- come next. Each gets its position in the present fair order.
 ---@with jobs JobKeys
@@ -228,8 +255,7 @@ function end_delays(
   for _, event in ipairs(of_events) do
     local job, lane = find(event)
     if redis.call('ZREM', delayed, job) == 1 then
-      local data = redis.call('HGET', base .. job, jobFields.data) or ''
-      local account = string.match(data, '"account_id":"([%w_-]+)"') or ''
+      local account = account_in(redis.call('HGET', base .. job, jobFields.data)) or ''
       put_back(queue, job, priority_of(account, endpoint, 1))
       are_ended = true
     elseif lane then

@@ -1,0 +1,356 @@
+import type { AccountId } from '../domain/account';
+import {
+  batchJobIdOf,
+  type DeliveryParts,
+  type DeliveryRequested,
+  deliveryIdOf,
+  encodePlace,
+  type LanePlace,
+  laneJobIdOf,
+  type NewDelivery,
+} from '../domain/delivery';
+import { type EndpointId, type LaneName, laneNameOf } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import { queueKeysOf, type ShardKeys } from '../domain/keys';
+import { DELIVERIES_QUEUE } from '../domain/queues';
+import { parsedOrUndefined } from '../platform/json';
+import type { RedisClient } from '../platform/redis-connect';
+import type { Guard } from '../platform/redis-lua';
+import type { Step } from '../platform/redis-script';
+import { findInAny } from '../platform/redis-timeline';
+import {
+  addDeliveries,
+  checkUnplaced,
+  type EndDelaysReply,
+  endDelays,
+  findHeads,
+  findRunning,
+  findTogether,
+  nextPriority,
+} from './bullmq-delivery-shard.script';
+import { addToLanes, bringHeadForward, dropFromLane, findOver } from './bullmq-lanes.script';
+import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
+import { OnDemandQueue } from './bullmq-on-demand-queue';
+import { dropFromBatch } from './bullmq-running-batches.script';
+import { type DeliveryJob, deliveryJobSchema, encodeRequest, requestSchema } from './delivery-job';
+
+export interface DeliveryToAdd extends NewDelivery {
+  /** The request that it is to be sent for. Absent: it is sent by its schedule. */
+  readonly request?: DeliveryRequested | undefined;
+}
+
+export interface EntryToAdd {
+  readonly accountId: AccountId;
+  readonly lane: LaneName;
+  readonly eventId: EventId;
+  readonly acceptedAt: number;
+  readonly isNew?: boolean | undefined;
+  readonly isInBatches?: boolean | undefined;
+  /** As it is stored. */
+  readonly request?: string | undefined;
+}
+
+/** How a lane is left that gets entries of another shard. */
+export interface LaneToAddTo {
+  /** What had its turn, and went together with that, where all of the entries come from. */
+  readonly head?: EventId | undefined;
+  readonly members?: string | undefined;
+  /** What was sent last there. */
+  readonly sent?: LanePlace | undefined;
+  /** Nothing is added to a lane that has no entries, or that a worker has. */
+  readonly only?: 'if_there' | 'if_idle' | 'always';
+}
+
+/** Some entries of a lane, and whether there are more. */
+export interface FoundOver {
+  readonly entries: readonly LanePlace[];
+  readonly areMore: boolean;
+}
+
+/** The request that a delivery's job was added for: `no_request` without one, `no_job` without a job. */
+export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
+
+const ONE_STEP = 1;
+// A repeated delivery can wait longer than a new one: it takes more of its account's turn.
+const STEP_OF_REPLAYS = 4;
+
+/** The queue of deliveries in one shard. A delivery has a job of its own there, or is in a lane, or in a batch. */
+export class DeliveryShard {
+  readonly #queue: OnDemandQueue;
+  readonly #jobs: JobKeys;
+  readonly #keys: ShardKeys;
+  /** The state of the fair order. */
+  readonly #order: string;
+
+  constructor(
+    private readonly redis: RedisClient,
+    prefix: string,
+  ) {
+    this.#queue = new OnDemandQueue(DELIVERIES_QUEUE, { redis, prefix });
+    this.#jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
+    this.#keys = queueKeysOf(prefix);
+    this.#order = this.#keys.fairOrder(DELIVERIES_QUEUE);
+  }
+
+  /** Give deliveries their jobs. An existing job stays, in any state, and so does an entry in a lane. Gives how many had neither. */
+  addJobs(deliveries: readonly DeliveryToAdd[]): Step<number> {
+    return addDeliveries({
+      ...this.#inOrder(),
+      jobs: this.#jobs,
+      accounts: deliveries.map(({ accountId }) => accountId),
+      endpoints: deliveries.map(({ endpointId }) => endpointId),
+      ids: deliveries.map(deliveryIdOf),
+      data: deliveries.map((delivery) => JSON.stringify(dataOf(delivery))),
+      steps: deliveries.map(({ request }) => (request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP)),
+      acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
+    });
+  }
+
+  /** Put deliveries into lanes. What has a job stays as it is. Gives whether it could. */
+  addEntries(
+    entries: readonly EntryToAdd[],
+    { head, members, sent, only = 'always' }: LaneToAddTo = {},
+  ): Step<boolean> {
+    return addToLanes({
+      jobs: this.#jobs,
+      shard: this.#keys,
+      orderState: this.#order,
+      base: this.#jobs.base,
+      tag: this.#keys.tag,
+      accounts: entries.map(({ accountId }) => accountId),
+      names: entries.map(({ lane }) => lane),
+      events: entries.map(({ eventId }) => eventId),
+      acceptedAt: entries.map(({ acceptedAt }) => acceptedAt),
+      areNew: entries.map(({ isNew = false }) => isNew),
+      requests: entries.map(({ request }) => request),
+      areInBatches: entries.map(({ isInBatches = false }) => isInBatches),
+      head,
+      members,
+      sent: sent && encodePlace(sent),
+      only,
+    });
+  }
+
+  /** The keys of its job, of what has its event if it is held or in a lane, and of what has it if it is in a batch. */
+  keysOf(delivery: DeliveryParts) {
+    const { endpointId } = delivery;
+    const { held, lane, grouped, batches } = this.#keys;
+    return {
+      job: this.#jobs.job(deliveryIdOf(delivery)),
+      holds: [held(endpointId), lane(laneNameOf(endpointId)), grouped(endpointId)],
+      batches: batches(endpointId),
+    };
+  }
+
+  /** Whether nothing here will send a delivery: it has no job in any state, failed ones included, is not held, and in no lane and no batch. */
+  guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
+    return checkUnplaced({
+      job: this.#jobs.job(deliveryIdOf({ endpointId, eventId })),
+      held: this.#keys.held(endpointId),
+      lane: this.#keys.lane(laneNameOf(endpointId)),
+      lines: this.#keys.lines(endpointId),
+      batches: this.#keys.batches(endpointId),
+      event: eventId,
+    });
+  }
+
+  async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
+    const stored = await this.redis.hget(this.#jobs.job(deliveryIdOf(delivery)), jobFields.data);
+    if (stored === null) {
+      const inBatch = await this.#requestInBatch(delivery);
+      return inBatch === 'no_job' ? await this.#requestInLane(delivery) : inBatch;
+    }
+    const data = deliveryJobSchema.safeParse(parsedOrUndefined(stored)).data;
+    return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
+  }
+
+  async #requestInBatch({ endpointId, eventId }: DeliveryParts): Promise<JobRequest> {
+    const name = await this.#batchOf({ endpointId, eventId });
+    if (name === null) return 'no_job';
+    const job = this.#jobs.job(batchJobIdOf(name, endpointId));
+    return requestIn(await this.redis.hget(job, `request ${eventId}`));
+  }
+
+  async #requestInLane(delivery: DeliveryParts): Promise<JobRequest> {
+    const lane = await this.#laneOf(delivery);
+    if (lane === undefined) return 'no_job';
+    return requestIn(await this.redis.hget(this.#keys.carried(lane), delivery.eventId));
+  }
+
+  /** Those of some deliveries of an endpoint that a worker runs now: a job has a lock while a worker runs it. */
+  async findRunning(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    return await findRunning(this.#ofEndpoint(endpointId, eventIds))(this.redis);
+  }
+
+  /** The heads with which some deliveries of an endpoint go together, if they are no heads themselves. */
+  async findHeads(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    return await findHeads(this.#ofEndpoint(endpointId, eventIds))(this.redis);
+  }
+
+  /** The others with which some deliveries of an endpoint go in one request. */
+  async findTogether(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    return await findTogether(this.#ofEndpoint(endpointId, eventIds))(this.redis);
+  }
+
+  /** Whether the own job, or the batch, of each of some deliveries is delayed. */
+  async areDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly boolean[]> {
+    const names = await this.redis.hmget(this.#keys.batches(endpointId), ...eventIds);
+    const jobIds = eventIds.map((eventId, i) => jobIdOf({ eventId, endpointId }, names[i]));
+    return await findInAny(this.redis, [this.#jobs.delayed], jobIds);
+  }
+
+  /** The place of the first entry of a lane. `undefined`: it has none. */
+  async firstIn(lane: LaneName): Promise<LanePlace | undefined> {
+    const [eventId, place] = await this.redis.zrange(this.#keys.lane(lane), '0', '0', 'WITHSCORES');
+    return eventId === undefined ? undefined : { eventId: eventId as EventId, acceptedAt: Number(place) };
+  }
+
+  /**
+   * Some entries of a lane that were accepted until a time, and not requested after it. Each call gives others; an hour after the first
+   * one they come again.
+   *
+   * @param until milliseconds since the Unix epoch.
+   */
+  async findOver(lane: LaneName, until: number): Promise<FoundOver> {
+    const { events, places, requests, areMore } = await findOver({
+      lane: this.#keys.lane(lane),
+      carried: this.#keys.carried(lane),
+      job: this.#jobs.job(laneJobIdOf(lane)),
+      latest: until,
+    })(this.redis);
+    const entries = events.map((eventId, i) => {
+      // A script gives null for none.
+      return { eventId, acceptedAt: places[i] ?? 0, request: requests[i] ?? undefined };
+    });
+    return { entries, areMore };
+  }
+
+  /**
+   * Whether it is here, and no worker has it. Then nothing can take it away from here: what takes its lock after this finds the
+   * delivery locked where it comes from. So the locks are asked for first.
+   */
+  async stays(delivery: DeliveryParts): Promise<boolean> {
+    const lane = await this.#laneOf(delivery);
+    const jobIds = [
+      deliveryIdOf(delivery),
+      laneJobIdOf(lane ?? laneNameOf(delivery.endpointId)),
+      jobIdOf(delivery, await this.#batchOf(delivery)),
+    ];
+    const locked = await this.redis.exists(...jobIds.map((jobId) => this.#jobs.lock(jobId)));
+    return locked === 0 && (await this.#isPlaced(delivery));
+  }
+
+  // It has a job in any state, or is in a lane or a batch.
+  async #isPlaced(delivery: DeliveryParts): Promise<boolean> {
+    if (await this.#hasJob(delivery)) return true;
+    const [lane, batch] = await Promise.all([this.#laneOf(delivery), this.#batchOf(delivery)]);
+    return lane !== undefined || batch !== null;
+  }
+
+  /** End the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes: see `DeliveryQueue`. */
+  async promote(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<EndDelaysReply> {
+    const { endpoint, ofEvents } = this.#ofEndpoint(endpointId, eventIds);
+    return await endDelays({ ...this.#inOrder(), jobs: this.#jobs, endpoint, ofEvents })(this.redis);
+  }
+
+  /** Put its job back, if that has failed for good, or that of its lane. Otherwise nothing happens. */
+  async putBackFailed(delivery: DeliveryParts): Promise<void> {
+    const jobId = deliveryIdOf(delivery);
+    if ((await this.redis.zscore(this.#jobs.failed, jobId)) === null)
+      return await this.#putBackFailedLane(delivery);
+    await this.#placeAnew(delivery.endpointId, jobId);
+    await this.#queue.retryFailed(jobId);
+  }
+
+  async #putBackFailedLane({ endpointId, eventId }: DeliveryParts): Promise<void> {
+    const name = await this.#laneOf({ endpointId, eventId });
+    if (name === undefined) return;
+    if ((await this.redis.zscore(this.#jobs.failed, laneJobIdOf(name))) === null) return;
+    const lane = this.#keys.lane(name);
+    await bringHeadForward({ ...this.#inOrder(), jobs: this.#jobs, lane, name, event: eventId })(this.redis);
+  }
+
+  // BullMQ would give it its original position: behind all of today's jobs, or before them.
+  async #placeAnew(endpoint: EndpointId, jobId: string): Promise<void> {
+    const stored = await this.redis.hget(this.#jobs.job(jobId), jobFields.data);
+    const account = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
+    if (account === undefined) return;
+    const { orderState, weights } = this.#inOrder();
+    const flow = { jobs: this.#jobs, orderState, weights, account, endpoint };
+    await this.#queue.changePriority(jobId, await nextPriority(flow)(this.redis));
+  }
+
+  /**
+   * Remove its job if that is delayed or has failed for good, or its entry in a lane or a batch. Gives whether a worker runs it. A job
+   * that is taken next is left alone: it ends by itself.
+   */
+  async removeIfIdle(delivery: DeliveryParts): Promise<boolean> {
+    // Most deliveries have no job, which one command tells.
+    if (!(await this.#hasJob(delivery))) return await this.#drop(delivery);
+    const { endpointId, eventId } = delivery;
+    if ((await this.findRunning(endpointId, [eventId])).length > 0) return true;
+    const jobId = deliveryIdOf(delivery);
+    const { delayed, failed } = this.#jobs;
+    const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
+    if (scores.every((score) => score === null)) return false;
+    // A worker may take it at this very moment: then it stays.
+    return !(await this.#queue.remove(jobId));
+  }
+
+  // From its lane, or its batch.
+  async #drop(delivery: DeliveryParts): Promise<boolean> {
+    const name = await this.#laneOf(delivery);
+    const { base } = this.#jobs;
+    const { tag } = this.#keys;
+    const dropped = { jobs: this.#jobs, shard: this.#keys, base, tag, event: delivery.eventId };
+    if (name !== undefined && (await dropFromLane({ ...dropped, name })(this.redis))) return true;
+    return await dropFromBatch({ ...dropped, endpoint: delivery.endpointId })(this.redis);
+  }
+
+  // In any state.
+  async #hasJob(delivery: DeliveryParts): Promise<boolean> {
+    return (await this.redis.exists(this.#jobs.job(deliveryIdOf(delivery)))) > 0;
+  }
+
+  /** The name of its batch; null: it is in none. */
+  async #batchOf({ endpointId, eventId }: DeliveryParts): Promise<string | null> {
+    return await this.redis.hget(this.#keys.batches(endpointId), eventId);
+  }
+
+  /** The lane that it is in. `undefined`: it is in none. */
+  async #laneOf({ endpointId, eventId }: DeliveryParts): Promise<LaneName | undefined> {
+    const whole = laneNameOf(endpointId);
+    const [place, line] = await Promise.all([
+      this.redis.zscore(this.#keys.lane(whole), eventId),
+      this.redis.hget(this.#keys.lines(endpointId), eventId),
+    ]);
+    if (line !== null) return laneNameOf(endpointId, line);
+    return place === null ? undefined : whole;
+  }
+
+  /** For scripts that give jobs their positions. */
+  #inOrder() {
+    const { accountWeights: weights, tag } = this.#keys;
+    return { orderState: this.#order, weights, base: this.#jobs.base, tag };
+  }
+
+  /** For scripts that look for deliveries of an endpoint. */
+  #ofEndpoint(endpoint: EndpointId, ofEvents: readonly EventId[]) {
+    const { tag, lines } = this.#keys;
+    return { lines: lines(endpoint), base: this.#jobs.base, tag, endpoint, ofEvents };
+  }
+}
+
+function dataOf({ accountId, request }: DeliveryToAdd): DeliveryJob {
+  return { account_id: accountId, ...(request && { request: encodeRequest(request) }) };
+}
+
+/** The id of its own job, or that of its batch's. */
+function jobIdOf(delivery: DeliveryParts, batch: string | null | undefined): string {
+  return batch ? batchJobIdOf(batch, delivery.endpointId) : deliveryIdOf(delivery);
+}
+
+function requestIn(stored: string | null): JobRequest {
+  const request = stored === null ? undefined : requestSchema.safeParse(parsedOrUndefined(stored)).data;
+  return request === undefined ? 'no_request' : { requestId: request.id };
+}
