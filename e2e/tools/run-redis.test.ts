@@ -68,7 +68,8 @@ describe('a Redis that ends as soon as it is started', () => {
     ['npm test', ['tools/test.mjs', 'no-such-file']],
   ])('ends %s, which says why', async (_command, args) => {
     const folder = await makeFolder();
-    const script = '#!/bin/sh\ncase "$1" in --version) echo "Redis server v=7.0.15";; *) echo "no memory"; exit 1;; esac\n';
+    const script =
+      '#!/bin/sh\ncase "$1" in --version) echo "Redis server v=7.0.15";; *) echo "no memory"; exit 1;; esac\n';
     await writeFile(join(folder, 'redis-server'), script, { mode: 0o755 });
     const { REDIS_URL: _url, TEST_REDIS_URL: _test, ...rest } = process.env;
     const env = { ...rest, PATH: `${folder}:${rest.PATH}`, DATA_DIR: folder, REDIS_PROVIDER: 'path' };

@@ -41,7 +41,8 @@ export class Patience {
   }
 
   async #untilOver(signal: AbortSignal): Promise<never> {
-    for (let leftMs = this.leftMs; leftMs > 0; leftMs = this.leftMs) await wait(leftMs, undefined, { signal });
+    for (let leftMs = this.leftMs; leftMs > 0; leftMs = this.leftMs)
+      await wait(leftMs, undefined, { signal });
     throw new Error('Redis did not reply in time');
   }
 }

@@ -312,7 +312,11 @@ function watch(request: ClientRequest, { protocol }: EgressProxy, connectTimeout
     timer = next;
   };
   const endBy = (error: Error) => () => void request.destroy(error);
-  startPatience(reachMs, endBy(new ProxyFaultError(`The proxy could not be reached in ${reachMs} ms.`)), keep);
+  startPatience(
+    reachMs,
+    endBy(new ProxyFaultError(`The proxy could not be reached in ${reachMs} ms.`)),
+    keep,
+  );
   request.once('socket', (socket) =>
     socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
