@@ -308,19 +308,19 @@ function askForTunnel(
 function watch(request: ClientRequest, { protocol }: EgressProxy, connectTimeoutMs: number): () => void {
   const reachMs = Math.min(REACH_TIMEOUT_MS, connectTimeoutMs / 2);
   let timer: NodeJS.Timeout | undefined;
-  const keep = (next: NodeJS.Timeout) => {
+  const keepTimer = (next: NodeJS.Timeout) => {
     timer = next;
   };
   const endBy = (error: Error) => () => void request.destroy(error);
   startPatience(
     reachMs,
     endBy(new ProxyFaultError(`The proxy could not be reached in ${reachMs} ms.`)),
-    keep,
+    keepTimer,
   );
   request.once('socket', (socket) =>
     socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      startPatience(connectTimeoutMs, endBy(tunnelTimeout(connectTimeoutMs)), keep);
+      startPatience(connectTimeoutMs, endBy(tunnelTimeout(connectTimeoutMs)), keepTimer);
     }),
   );
   return () => clearTimeout(timer);
