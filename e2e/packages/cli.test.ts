@@ -452,10 +452,14 @@ describe('as a script runs it', () => {
     expect(usage).toMatchObject({ webhooks: 0 });
     const { stdout: table } = await cli.run(['usage'], theirs);
     expect(table).toMatch(usage.history_bytes === null ? /^history +none$/m : /^history +0 B$/m);
-    expect(await json(['keys', 'revoke', key.id, '--account', 'acme', '--yes'])).toEqual({
-      id: key.id,
-      revoked: true,
-    });
+    const same = ['keys', 'create', '--name', 'ci', '--scopes', 'events:write', '--account', 'acme'];
+    const twin = await json<{ id: string }>(same);
+    const ofAcme = ['--account', 'acme', '--yes'];
+    const both = await cli.run(['keys', 'revoke', 'ci', ...ofAcme], environment);
+    expect(both).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(twin.id) });
+    expect(await json(['keys', 'revoke', key.id, ...ofAcme])).toEqual({ id: key.id, revoked: true });
+    expect(await json(['keys', 'revoke', 'ci', ...ofAcme])).toEqual({ id: twin.id, revoked: true });
+    expect(await cli.run(['keys', 'revoke', 'ci', ...ofAcme], environment)).toMatchObject({ exitCode: 1 });
     expect(await cli.run(['usage'], theirs)).toMatchObject({ exitCode: 4 });
     const type = '{"description":"Paid.","schema":{"type":"object"},"example":{"id":1.0}}';
     expect(await json(['types', 'put', 'invoice.paid', '--data', '-'], type)).toMatchObject({ version: 1 });

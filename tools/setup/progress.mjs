@@ -68,13 +68,11 @@ export class Progress {
     if (!step) return;
     const place = `${this.#index + 1}/${this.#steps.length} ${step.what}`;
     const share = this.#share === 0 ? '' : `, ${Math.round(this.#share * 100)} %`;
-    const leftMs = this.leftMs();
-    const left = leftMs < NEARLY_DONE_MS ? 'nearly done' : `about ${seconds(leftMs)} left`;
-    say('setup', `${place}${share}; ${left}`);
+    say('setup', `${place}${share}; ${this.#left()}`);
   }
 
-  /** Of all steps together. */
-  leftMs() {
+  /** How long all steps together may still take, in words. */
+  #left() {
     const now = Date.now();
     const before = usualMs(this.#steps.slice(0, this.#index));
     const present = usualMs(this.#steps.slice(this.#index, this.#index + 1));
@@ -83,9 +81,9 @@ export class Progress {
     const slowness = before === 0 ? 1 : Math.max((this.#stepBegunAt - this.#begunAt) / before, 1);
     const expectedMs =
       this.#share > LEAST_SHARE ? (this.#sharedAt - this.#stepBegunAt) / this.#share : present * slowness;
-    // It takes longer than it should. So it has done as much as can be known.
-    const stepLeftMs = Math.max(expectedMs - tookMs, present / 10);
-    return stepLeftMs + later * Math.max(slowness, expectedMs / present || 1);
+    if (tookMs > expectedMs) return 'this takes longer than expected';
+    const leftMs = expectedMs - tookMs + later * Math.max(slowness, expectedMs / present || 1);
+    return leftMs < NEARLY_DONE_MS ? 'nearly done' : `about ${seconds(leftMs)} left`;
   }
 }
 

@@ -12,6 +12,7 @@ import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import {
   type DeliveryRequested,
   deliveryIdOf,
+  laneJobIdOf,
   type NewDelivery,
   type RequestTrigger,
 } from '@hookferry/core/domain/delivery';
@@ -882,12 +883,18 @@ describe('in one request', () => {
     const placed = (place: Where) => deliveries.filter((_, i) => where[i] === place);
     await besideLanes.join(endpointId, placed('beside it'))(client);
     await deliveryQueue.addAll(placed('in the lane'));
-    const lane = queueKeysOf('bull').lane(laneNameOf(endpointId, line));
+    const name = laneNameOf(endpointId, line);
+    const lane = queueKeysOf('bull').lane(name);
     return {
       ...{ client, redis, accountId, events },
       /** Adds the one at a place, to the lane or with a job of its own. */
       async add(place: number, isInLane: boolean): Promise<void> {
         await deliveryQueue.addAll(deliveries.slice(place, place + 1).map((one) => ({ ...one, isInLane })));
+      },
+      /** As the check for stalled jobs does once its worker has died. */
+      async putLaneBack(): Promise<void> {
+        const [{ lock, active, wait }, id] = [createJobKeys('bull', DELIVERIES_QUEUE), laneJobIdOf(name)];
+        await client.multi().del(lock(id)).lrem(active, 0, id).lpush(wait, id).exec();
       },
       async untilLaneIsEmpty(): Promise<void> {
         while ((await client.exists(lane)) > 0) await immediate();
@@ -927,39 +934,47 @@ describe('in one request', () => {
     expect(sentIn(requests)).toEqual([[0, 1, 3]]);
   });
 
-  it('goes none behind an older event that is to be fanned out, also when its worker has died', async () => {
-    const where = ['in the lane', 'not yet', 'in the lane'] as const;
-    const given = { ordering: 'strict' } as const;
-    const { client, redis, accountId, events, add, untilLaneIsEmpty, sentIn } = await arrangeLane(
-      given,
-      where,
-    );
-    const [, { id, acceptedAt }] = events as [unknown, ReturnType<typeof buildEvent>];
-    await new EventQueue(client, oneShard('bull')).add({
-      id,
-      accountId,
-      type: 'a.b',
-      body: '{}',
-      acceptedAt,
-    });
-    const dying = openProcess(redis, {
-      receive: async (_request, abortSignal) => {
-        await once(abortSignal, 'abort');
-        return { kind: 'failed', reason: 'connect_refused', error: 'aborted', timings: {} };
-      },
-      change: { stopDeadlineMs: 20 },
-    });
-    dying.start();
-    while (dying.requests.length === 0) await immediate();
-    await dying.stop();
-    await add(1, true);
-    await client.del(createJobKeys('bull', EVENTS_QUEUE).wait);
-    const { start, requests } = openProcess(redis);
-    start();
-    await untilLaneIsEmpty();
-    expect(sentIn(dying.requests)).toEqual([[0]]);
-    expect(sentIn(requests)).toEqual([[0], [1, 2]]);
-  });
+  it.each(['looks for older events', 'sends it'] as const)(
+    'goes none behind an older event that is to be fanned out, also when its worker dies while it %s',
+    async (when) => {
+      const where = ['in the lane', 'not yet', 'in the lane'] as const;
+      const arranged = await arrangeLane({ ordering: 'strict' }, where);
+      const { client, redis, accountId, events, add, putLaneBack, untilLaneIsEmpty, sentIn } = arranged;
+      const [, { id, acceptedAt }] = events as [unknown, ReturnType<typeof buildEvent>];
+      const pushed = { id, accountId, type: 'a.b', body: '{}', acceptedAt };
+      await new EventQueue(client, oneShard('bull')).add(pushed);
+      const { oldestEvents } = buildAdmission({ redis, clock: systemClock });
+      const death = new EventEmitter();
+      const die = async () => {
+        const isTestOver = once(death, 'end of the test');
+        death.emit('dead');
+        await isTestOver;
+        throw new Error('It is dead.');
+      };
+      const dying = openProcess(redis, {
+        receive: die,
+        change: {
+          oldestEvents: withMethods(oldestEvents, {
+            async hasOlder(event: Parameters<typeof oldestEvents.hasOlder>[0]) {
+              return when === 'sends it' ? await oldestEvents.hasOlder(event) : await die();
+            },
+          }),
+        },
+      });
+      const isDead = once(death, 'dead');
+      dying.start();
+      await isDead;
+      await putLaneBack();
+      await add(1, true);
+      await client.del(createJobKeys('bull', EVENTS_QUEUE).wait);
+      const { start, requests } = openProcess(redis);
+      start();
+      await untilLaneIsEmpty();
+      death.emit('end of the test');
+      expect(sentIn(dying.requests)).toEqual(when === 'sends it' ? [[0]] : []);
+      expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+    },
+  );
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {

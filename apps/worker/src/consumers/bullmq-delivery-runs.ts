@@ -10,6 +10,7 @@ import {
   type WantedBatch,
 } from '@hookferry/core/domain/delivery';
 import { laneNameOf } from '@hookferry/core/domain/endpoint';
+import type { EventId } from '@hookferry/core/domain/event';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import type { BatchBounds, BatchMember } from '@hookferry/core/queue/bullmq-running-batches';
@@ -157,6 +158,10 @@ export class JobBatch implements DeliveryBatch {
       const run = this.#memberRun(member);
       return { ...run, holds: holdsSince(run.holds ?? [], place) };
     });
+  }
+
+  async keepTogether(events: readonly EventId[]): Promise<void> {
+    await this.owned.keepTogether(events);
   }
 
   stepsToEnd(ends: readonly MemberEnd[]): readonly Step[] {

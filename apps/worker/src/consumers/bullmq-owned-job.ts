@@ -204,13 +204,19 @@ export class OwnedJob {
     return members;
   }
 
-  /** Give the first deliveries of its lane in strict order: they go together until they have ended. */
+  /** Give the first deliveries of its lane in an order. */
   async beginHeads(bounds: BatchBounds): Promise<readonly PlacedMember[]> {
     if (!this.#lane) return [];
     const { atomic, runningBatches } = this.parts;
     const [members] = await atomic([runningBatches.beginHeads(this.#lane.owned, bounds)]);
     this.goInOrder();
     return members;
+  }
+
+  /** Deliveries of its lane in an order are about to go in one request: they go together until they have ended. */
+  async keepTogether(events: readonly EventId[]): Promise<void> {
+    const { atomic, runningBatches } = this.parts;
+    if (this.#lane) await atomic([runningBatches.keepTogether(this.#lane.owned, events)]);
   }
 
   /** Let go of it by a step that does so. */

@@ -1,5 +1,7 @@
+import type { Client } from '@hookferry/client';
 import type { Command } from 'commander';
 import { type Cli, connect } from '../cli';
+import { UsageError } from '../failures/usage-error';
 import { parseId, parseList } from '../input/parse-flags';
 import { parseDuration } from '../input/parse-time';
 import type { ApiKey } from '../resources';
@@ -32,10 +34,10 @@ export function addKeys(program: Command, cli: Cli): void {
   const revoke = keys
     .command('revoke')
     .description('Revoke a key, at once.')
-    .argument('<id>', 'the 16 characters after whk_', parseId)
+    .argument('<key>', 'its name, or its id: the 16 characters after whk_', parseId)
     .option('--last', 'even if no other key of the account can issue keys')
-    .action((id: string, flags: RevokeFlags) => revokeKey(id, flags, cli));
-  addExample(addYes(revoke), 'hookferry keys revoke 51wne3srxh2b4xcn --yes');
+    .action((key: string, flags: RevokeFlags) => revokeKey(key, flags, cli));
+  addExample(addYes(revoke), 'hookferry keys revoke ci', 'hookferry keys revoke 51wne3srxh2b4xcn --yes');
 }
 
 function addCreate(keys: Command, cli: Cli): void {
@@ -75,10 +77,25 @@ async function createKey({ name, scopes, expires }: CreateFlags, cli: Cli): Prom
   cli.output.note(`The key ${issued.id}. This is the only time that it is shown.`);
 }
 
-async function revokeKey(id: string, flags: RevokeFlags, cli: Cli): Promise<void> {
-  await requireYes(cli, flags, `Revoke the key ${id}? Requests with it are refused at once.`);
+async function revokeKey(key: string, flags: RevokeFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
+  const id = await findKeyId(client, key);
+  const named = id === key ? id : `${id} (${key})`;
+  await requireYes(cli, flags, `Revoke the key ${named}? Requests with it are refused at once.`);
   const query = flags.last ? { last: 'true' as const } : {};
   await client.DELETE('/v1/api-keys/{id}', { params: { path: { id }, query } });
-  cli.output.result({ id, revoked: true }, `Revoked the key ${id}.`);
+  cli.output.result({ id, revoked: true }, `Revoked the key ${named}.`);
+}
+
+/** Names need not be unique. @throws UsageError when several keys have this one. */
+async function findKeyId(client: Client, key: string): Promise<string> {
+  const ids: string[] = [];
+  for await (const { id, name } of client.paginate('/v1/api-keys', {})) {
+    if (id === key) return id;
+    if (name === key) ids.push(id);
+  }
+  if (ids.length > 1)
+    throw new UsageError(`${ids.length} keys are called ${key}.`, `Name one by its id: ${ids.join(', ')}`);
+  // What is no key's name is an id to the API, which says that there is none.
+  return ids[0] ?? key;
 }

@@ -289,14 +289,12 @@ class Batch {
 
   /** In an order, none goes before an older event that is still to be fanned out. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
-    const { lane, batch } = this.primary.run;
-    const [first, last] = [all[0], all.at(-1)];
-    if (!lane || lane.wentTogether || !first || !last || first === last) return all;
+    const { lane } = this.primary.run;
+    const last = all.at(-1);
+    if (!lane || lane.wentTogether || !last || all.length < 2) return all;
     const { accountId, id, acceptedAt } = last.event;
-    if (!(await this.parts.oldestEvents.hasOlder({ accountId, id, acceptedAt }))) return all;
-    // Should this worker die now, those behind it must not go with it.
-    await batch?.gather({ ...ALL, isInOrder: true, only: first.event.id });
-    return [first];
+    const asked = { accountId, id, acceptedAt: Math.max(acceptedAt, last.run.lane?.place ?? 0) };
+    return (await this.parts.oldestEvents.hasOlder(asked)) ? all.slice(0, 1) : all;
   }
 
   get #countsEvents(): boolean {
@@ -375,6 +373,10 @@ class Batch {
       isTest: sorted.every(({ ready }) => ready.isTest),
       responseBytes: RESPONSE_BYTES,
     };
+    // Should this worker die, no others go with them: an older event may be fanned out meanwhile.
+    const { lane, batch: together } = primary.run;
+    if (lane && sorted.length > 1 && !lane.wentTogether)
+      await together?.keepTogether(sorted.map(({ ready }) => ready.event.id));
     const sent = await sendAttempt(parts, oldest, admitted.permit, abortSignal, batch);
     if (sent.kind !== 'sent') {
       if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);

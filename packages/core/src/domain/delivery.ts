@@ -250,12 +250,14 @@ export interface DeliveryBatch {
   /** Of their job, once they have been gathered. */
   readonly jobId: string;
   /**
-   * Give those that go together, in order: the members of a batch that there is, or else the first ones of the lane, which are
-   * one from then on.
+   * Give those that go together, in order: the members of a batch that there is, or else the first ones of the lane. Without an order
+   * these are a batch from then on; in an order, once they are kept together.
    *
    * @returns none: the job is not this process' any more.
    */
   gather(wanted: WantedBatch): Promise<readonly DeliveryRun[]>;
+  /** In an order: these are about to go in one request, and go together until they have ended. */
+  keepTogether(events: readonly EventId[]): Promise<void>;
   /** The steps that let go of the job. @param ends of all that were gathered */
   stepsToEnd(ends: readonly MemberEnd[]): readonly Step[];
 }
@@ -267,8 +269,6 @@ export interface WantedBatch {
   readonly isInOrder: boolean;
   /** In an order: of those behind the first one, only what is before this place. Those that went together go together all the same. */
   readonly before?: LanePlace | undefined;
-  /** In an order: this one alone, whatever it went with. */
-  readonly only?: EventId | undefined;
   /** Of their events together, as far as one server can tell. */
   readonly maxBytes: number;
 }

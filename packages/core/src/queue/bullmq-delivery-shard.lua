@@ -87,7 +87,7 @@ function add_deliveries(
     if not seen[job] and not (looks and is_there(i)) then
       seen[job] = true
       local priority = priority_of(accounts[i], endpoints[i], steps[i])
-      store_job(job, data[i], now, priority, accepted_at[i] or '')
+      store_own_job(job, data[i], now, priority, accepted_at[i] or '')
       added[#added + 1] = ids[i]
       priorities[#added] = priority
     end

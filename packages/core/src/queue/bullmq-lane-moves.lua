@@ -98,7 +98,7 @@ local function give_job(base, tag, account, name, event, priority_of)
   local id = delivery_job(event, endpoint)
   if redis.call('EXISTS', base .. id) == 1 then return true end
   local priority = priority_of(account, endpoint, 1)
-  store_job(base .. id, own_data(account, request), string.format('%d', time_now()), priority, place)
+  store_own_job(base .. id, own_data(account, request), string.format('%d', time_now()), priority, place)
   return true, id, priority
 end
 

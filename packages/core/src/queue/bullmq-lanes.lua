@@ -136,7 +136,7 @@ local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counte
   local id, is_new = lane_job(lane.name), not lane.has_job and others == 0
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
-    store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority, '')
+    store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority)
     if lane.is_in_batches then redis.call('HSET', queue.base .. id, jobFields.inBatches, '1') end
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
@@ -362,7 +362,7 @@ local function add_own_jobs(queue, tag, order_state, weights, account, endpoint,
     local id = delivery_job(event, endpoint)
     if redis.call('EXISTS', queue.base .. id) == 0 and not redis.call('ZSCORE', lane_of(tag, endpoint), event) then
       local priority = priority_of(account, endpoint, 1)
-      store_job(queue.base .. id, own_data(account, requests[i]), now, priority, '')
+      store_own_job(queue.base .. id, own_data(account, requests[i]), now, priority, '')
       if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds, jobFields.attemptsStarted, 1) end
       if failure then
         redis.call('HSET', queue.base .. id, jobFields.deferredFailure, failure, jobFields.attemptsStarted, 1)

@@ -68,6 +68,12 @@ export const jobFields = {
 } as const;
 
 /**
+ * The options of the jobs of deliveries. The retry policy decides when one ends: BullMQ only has to be far from deciding it first.
+ * Settings that are equal for all jobs (removal, backoff) are the worker's.
+ */
+export const JOB_OPTIONS = '{"attempts":10000}';
+
+/**
  * A job's score among the delayed is its time in milliseconds, times this. It counts up within the
  * millisecond.
  */

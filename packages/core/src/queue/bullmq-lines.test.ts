@@ -11,6 +11,7 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/uni
 import { DeliveryHolds } from './bullmq-delivery-holds';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
+import { createJobKeys } from './bullmq-layout';
 import { openQueue } from './bullmq-on-demand-queue';
 import { RunningBatches } from './bullmq-running-batches';
 import { RunningJobs, type TakenJob } from './bullmq-running-jobs';
@@ -142,6 +143,17 @@ it('sends two groups beside each other, each in its order, and leaves nothing be
   await end(last);
   expect(await take()).toBeUndefined();
   expect(await keysLeft()).toEqual([]);
+});
+
+it('stores of a new line only what differs from one to the next, and gives its job the options of all', async () => {
+  const { client, queue, address, events, entry, mustTake, laneOf } = await arrange();
+  await queue.addAll([entry(events[0])]);
+  const lane = laneNameOf(address.endpointId, lineOf({ ordering: 'group' }, 'a'));
+  const stored = await client.hkeys(createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE).job(laneJobIdOf(lane)));
+  expect(stored.toSorted()).toEqual(['data', 'name', 'priority', 'timestamp']);
+  const job = await mustTake();
+  expect(laneOf(job).lane).toBe(lane);
+  expect(job.json.opts).toEqual({ attempts: 10_000 });
 });
 
 it('holds the head of a closed line, and those behind it, until a wake-up lets it go', async () => {

@@ -1,4 +1,4 @@
----@const DELAYED_SCORE, PRIORITY_SCORE, jobFields ./bullmq-layout
+---@const DELAYED_SCORE, JOB_OPTIONS, PRIORITY_SCORE, jobFields ./bullmq-layout
 
 -- For scripts that change jobs of deliveries.
 
@@ -29,27 +29,14 @@ local function is_any_there(asked)
   return false
 end
 
---- Each pending delivery repeats its name, and its options. The retry policy decides when a delivery ends: BullMQ only has to be far
---- from deciding it first. Settings that are equal for all jobs (removal, backoff) are the worker's.
-local function store_job(key, data, now, priority, accepted_at)
-  redis.call(
-    'HSET',
-    key,
-    'name',
-    'd',
-    'data',
-    data,
-    'opts',
-    '{"attempts":10000}',
-    'timestamp',
-    now,
-    'delay',
-    0,
-    'priority',
-    priority,
-    jobFields.acceptedAt,
-    accepted_at
-  )
+--- What all jobs have. Each that waits has it again, and a lane may be for one delivery: what is equal for all is the worker's.
+local function store_job(key, data, now, priority, ...)
+  redis.call('HSET', key, 'name', 'd', 'data', data, jobFields.timestamp, now, 'priority', priority, ...)
+end
+
+--- The job of one delivery has beside that what BullMQ's own scripts and workers of the version before read of it.
+local function store_own_job(key, data, now, priority, accepted_at)
+  store_job(key, data, now, priority, 'opts', JOB_OPTIONS, 'delay', 0, jobFields.acceptedAt, accepted_at)
 end
 
 --- The job tells why it is held, once for each reason, to the attempt that follows.

@@ -15,8 +15,8 @@ local function store_batch(base, tag, endpoint, data, events, now, priority)
     name = name .. '+'
   end
   local id, index = batch_job(name, endpoint), {}
-  store_job(base .. id, data, now, priority, '')
-  redis.call('HSET', base .. id, jobFields.members, table.concat(events, ' '), jobFields.attemptsStarted, 1)
+  local members = table.concat(events, ' ')
+  store_job(base .. id, data, now, priority, jobFields.members, members, jobFields.attemptsStarted, 1)
   for i, event in ipairs(events) do
     index[2 * i - 1], index[2 * i] = event, name
   end
@@ -149,9 +149,9 @@ local function first_before(lane, most, before)
   return events
 end
 
---- In an order, the first deliveries of a lane go together: they stay its first ones until they have ended. Those that went
---- together before go together again. While queues are split again the head goes alone, whatever it went with: nobody has looked
---- whether another shard has those behind it.
+--- In an order, gives the first deliveries of a lane, which stay there: the turn of the first one begins. Those that went together
+--- before go together again. Of others, which go with the first one is noted once it is known. While queues are split again the head
+--- goes alone, whatever it went with: nobody has looked whether another shard has those behind it.
 ---@with shard ShardKeys
 ---@key lock                       of the lane's job
 ---@key behind_heads = shard.behindHeads
@@ -185,7 +185,8 @@ function begin_heads(lock, behind_heads, base, tag, token, account, name, most, 
     end
   end
   local events, texts
-  if only or #waiting > 0 and waiting[1] == fields[1] then
+  local go_again = only or #waiting > 0 and waiting[1] == fields[1]
+  if go_again then
     events, texts = that_fit(waiting, account, math.huge, reads_texts)
   else
     local first = before and first_before(lane, most, before) or redis.call('ZRANGE', lane, 0, most - 1)
@@ -193,7 +194,7 @@ function begin_heads(lock, behind_heads, base, tag, token, account, name, most, 
   end
   if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} } end
   set_in_batches(key, lane, behind_heads, false)
-  redis.call('HSET', key, 'head', events[1], jobFields.members, table.concat(events, ' '))
+  redis.call('HSET', key, 'head', events[1], jobFields.members, go_again and table.concat(events, ' ') or events[1])
   local places = redis.call('ZMSCORE', lane, unpack(events))
   for i, place in ipairs(places) do
     places[i] = tonumber(place)
@@ -208,6 +209,17 @@ function begin_heads(lock, behind_heads, base, tag, token, account, name, most, 
     requests = requests,
     places = places,
   }
+end
+
+--- In an order, these are about to go in one request: they stay the first ones of their lane, and together, until they have ended.
+---@key lock                       of the lane's job
+---@param base text
+---@param token text               what that is locked with
+---@param name text                of the lane
+---@param events EventId[]         in order
+function keep_heads_together(lock, base, token, name, events)
+  if redis.call('GET', lock) ~= token then return end
+  redis.call('HSET', base .. lane_job(name), 'head', events[1], jobFields.members, table.concat(events, ' '))
 end
 
 local function put_off(queue, delayed, id, due_at, delay)

@@ -104,6 +104,11 @@ async function arrange(count: number) {
     async comeDue(jobId: string) {
       await client.zadd(jobKeys.delayed, 0, jobId);
     },
+    /** As the check for stalled jobs does once its worker has died. */
+    async putBack({ jobId }: TakenJob) {
+      const { lock, active, wait } = jobKeys;
+      await client.multi().del(lock(jobId)).lrem(active, 0, jobId).lpush(wait, jobId).exec();
+    },
     async waiting() {
       const depths = await new QueueStandings(client, shards).readDepths();
       return depths.find(({ queue: name, state }) => name === DELIVERIES_QUEUE && state === 'wait')?.jobs;
@@ -480,10 +485,31 @@ describe('in strict order, deliveries of one request', () => {
     expect((await of(await mustTake())).slice(1)).toEqual([fourth]);
   });
 
+  it('are those of which its worker knew that they go, if it dies', async () => {
+    const { batches, mustTake, laneOf, events, client, queue, entry, putBack } = await arrange(4);
+    const bounds = { most: 3, maxBytes: 1_000_000 };
+    const of = async (job: TakenJob) =>
+      (await batches.beginHeads(laneOf(job), bounds)(client)).map(({ eventId }) => eventId);
+    const lane = await mustTake();
+    const [first, second] = events as [EventId, EventId];
+    expect(await of(lane)).toEqual(events.slice(0, 3));
+    // Where the second one has not come by then, the first one goes alone.
+    await putBack(lane);
+    const again = await mustTake();
+    expect(again.head).toMatchObject({ eventId: first, hadBegun: true });
+    expect(await of(again)).toEqual([first]);
+
+    await batches.keepTogether(laneOf(again), [first, second])(client);
+    await batches.keepTogether({ ...laneOf(again), token: 'other' }, events)(client);
+    await putBack(again);
+    await queue.addAll([entry(uniqueEventId(), { acceptedAt: NOW - 1 })]);
+    expect(await of(await mustTake())).toEqual([first, second]);
+  });
+
   it('go when the first one is brought forward, which the others tell', async () => {
     const { batches, mustTake, take, laneOf, events, client, queue, endpointId } = await arrange(4);
     const lane = await mustTake();
-    await batches.beginHeads(laneOf(lane), { most: 3, maxBytes: 1_000_000 })(client);
+    await batches.keepTogether(laneOf(lane), events.slice(0, 3))(client);
     const [first, , third, fourth] = events as [EventId, EventId, EventId, EventId];
     const left = { events: events.slice(0, 3), delayMs: 60_000, failure: 'http_5xx' };
     await batches.endHeads(laneOf(lane), [], left)(client);

@@ -23,6 +23,7 @@ import {
   endBatch,
   endHeads,
   formBatch,
+  keepHeadsTogether,
   wakeFullLane,
 } from './bullmq-running-batches.script';
 import type { OwnedLane } from './bullmq-running-lanes';
@@ -132,7 +133,7 @@ export class RunningBatches {
     });
   }
 
-  /** In an order: give the first deliveries of a lane, which stay there. They go together until they have ended. */
+  /** In an order: give the first deliveries of a lane, which stay there. The turn of the first one has begun then. */
   beginHeads(lane: OwnedLane, { before, ...bounds }: BatchBounds): Step<readonly PlacedMember[]> {
     const readAt = steadyClock();
     const { accountId: account, token, lane: name } = lane;
@@ -151,6 +152,12 @@ export class RunningBatches {
     return mapReply(step, ({ places, ...read }) =>
       placed(membersOf(read, this.#readsTexts ? readAt : undefined), places),
     );
+  }
+
+  /** In an order: these are about to go in one request. They go together until they have ended. */
+  keepTogether({ token, lane: name }: OwnedLane, events: readonly EventId[]): Step<void> {
+    const lock = this.#jobs.lock(laneJobIdOf(name));
+    return keepHeadsTogether({ lock, base: this.#jobs.base, token, name, events });
   }
 
   /** @param left those that did not end, in order, and when they are due. */

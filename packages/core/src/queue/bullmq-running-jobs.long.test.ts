@@ -281,7 +281,7 @@ describe("a job is taken as by BullMQ's own worker", () => {
     expect(leftByOurs).toEqual(left);
   });
 
-  // What BullMQ has no value for is no number there.
+  // What BullMQ has no value for is no number there. The options are those of all jobs.
   it('also when its record was removed meanwhile', async () => {
     const { onBoth, dumpBoth } = await arrange();
     const [theirs, ours] = await onBoth(async (side) => {
@@ -289,7 +289,7 @@ describe("a job is taken as by BullMQ's own worker", () => {
       await side.client.del(side.queue.toKey('one'));
       return await side.take();
     });
-    const nothing = { name: '', delay: 0, priority: 0, timestamp: 0 };
+    const nothing = { name: '', delay: 0, priority: 0, timestamp: 0, opts: { attempts: 10_000 } };
     expect(ours).toEqual({ ...theirs, job: { ...theirs.job, ...nothing } });
     const [left, leftByOurs] = await dumpBoth();
     expect(leftByOurs).toEqual(left);

@@ -16,7 +16,7 @@ import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
-import { createJobKeys, type JobKeys } from './bullmq-layout';
+import { createJobKeys, JOB_OPTIONS, type JobKeys } from './bullmq-layout';
 import { type BatchMember, membersOf } from './bullmq-running-batches';
 import {
   delayJobs,
@@ -212,7 +212,7 @@ function storedJob(record: JobRecord, processedOn: number): StoredJob {
     attemptsStarted,
     name = '',
     data = '{}',
-    opts = '',
+    opts = JOB_OPTIONS,
     timestamp,
     delay,
     priority,
