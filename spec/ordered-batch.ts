@@ -9,6 +9,7 @@ export type OrderedBatchRule =
   | 'members are noted before their request'
   | 'those that failed together go together again'
   | 'what has ended goes no more'
+  | 'none goes in place of a head that has ended'
   | 'only the owner of the lock notes what goes'
   | 'only the owner of the lock starts a request';
 
@@ -140,7 +141,8 @@ function* stepsFrom(world: World, state: OrderedBatchState): Iterable<Step<Order
   for (const [index, delivery] of state.deliveries.entries())
     yield* deliverySteps(world, state, index, delivery);
   const { job } = state.lane;
-  if (job === 'crashed') yield ordinary('the stalled check puts it back', withLane(state, { job: 'waiting' }));
+  if (job === 'crashed')
+    yield ordinary('the stalled check puts it back', withLane(state, { job: 'waiting' }));
   if (job === 'delayed') yield ordinary('it is due, or woken up', withLane(state, { job: 'waiting' }));
   for (const [number, run] of state.runs.entries()) {
     if (run.at !== 'idle') yield* runSteps(world, state, number, run);
@@ -230,9 +232,13 @@ function* runSteps(
       const open = run.read.filter(
         (index) => without === 'what has ended goes no more' || !state.deliveries[index]?.hasEnded,
       );
-      const knowsAll = wentTogether || isHeadAlone(open, head);
-      const next = open.length === 0 ? 'recorded' : knowsAll ? 'knows all' : 'has loaded';
-      yield step(`loads ${run.read.join()}`, { at: next, going: open });
+      const name = `loads ${run.read.join()}`;
+      const mayGo = open[0] === head || without === 'none goes in place of a head that has ended';
+      if (open.length === 0 || !mayGo) yield step(name, { at: 'recorded' });
+      else {
+        const at = wentTogether || open.length === 1 ? 'knows all' : 'has loaded';
+        yield step(name, { at, going: open });
+      }
       break;
     }
     case 'has loaded': {
@@ -240,7 +246,8 @@ function* runSteps(
       const waits =
         without !== 'an older event on its queue is waited for' &&
         older.some(({ place }) => place === 'to be fanned out');
-      yield step('looks for older events', waits ? headAlone(run) : { at: 'knows events' });
+      const next = waits ? ({ at: 'knows all', going: [head] } as const) : ({ at: 'knows events' } as const);
+      yield step('looks for older events', next);
       break;
     }
     case 'knows events':
@@ -310,23 +317,17 @@ function keep(
   const last = run.going.at(-1) ?? 0;
   const isOther = entriesOf(state).some((index) => index < last && !run.read.includes(index));
   const waits = isOther && without !== 'what came between them meanwhile is waited for';
-  if (waits)
-    return ordinary(`run ${number} finds others between`, withRun(state, number, { ...run, ...headAlone(run) }));
-  const next = withRun(state, number, { ...run, at: 'knows all' });
+  const next = withRun(state, number, {
+    ...run,
+    at: 'knows all',
+    going: waits ? run.going.slice(0, 1) : run.going,
+  });
+  if (waits) return ordinary(`run ${number} finds others between`, next);
   const isOwner = state.lane.job === activeFor(number);
   const mayNote = isOwner || without === 'only the owner of the lock notes what goes';
   const name = `run ${number} KEEPs ${run.going.join()} together`;
   if (!mayNote || without === 'members are noted before their request') return ordinary(name, next);
   return ordinary(name, withLane(next, { head: run.going[0], members: run.going }));
-}
-
-function isHeadAlone(going: readonly number[], head: number): boolean {
-  return going.length === 1 && going[0] === head;
-}
-
-/** Nothing older than the head was to come when its turn began. */
-function headAlone({ going, head }: Run): Partial<Run> {
-  return going.includes(head) ? { at: 'knows all', going: [head] } : { at: 'recorded', going: [] };
 }
 
 /** Those that were rejected once are accepted. */
@@ -339,9 +340,7 @@ function answersTo(going: readonly number[], { deliveries }: OrderedBatchState):
 function record(state: OrderedBatchState, number: number, run: Run): OrderedBatchState {
   const { going, answer, changed } = run;
   const accepted = answer === 'accepted' ? going : answer === 'rejected in part' ? going.slice(1) : [];
-  const rejected = going.filter(
-    (index) => !accepted.includes(index) && !changed.includes(index),
-  );
+  const rejected = going.filter((index) => !accepted.includes(index) && !changed.includes(index));
   const deliveries = state.deliveries.map((old, index) =>
     accepted.includes(index) ? { ...old, accepted: old.accepted + 1 } : old,
   );
@@ -388,17 +387,18 @@ function forbiddenWithin({ faults }: OrderedBatchBounds): Watches<OrderedBatchSt
           before.unrecorded?.some((index) => going.includes(index)) &&
           before.unrecorded.join() !== going.join(),
       ),
-    'a retry together with one that was not tried': ({ before, after }) =>
-      startsOf(before, after).some(
-        ({ going }) =>
-          going.some((index) => before.deliveries[index]?.wasRejected) &&
-          going.some((index) => !before.deliveries[index]?.wasSent) &&
-          before.deliveries.every(({ hasEnded, accepted }) => !hasEnded || accepted > 0),
-      ),
+    // If the head has ended that it went with, it goes as any other one.
+    'a retry together with one that was not tried': ({ before: { deliveries }, after, before }) =>
+      startsOf(before, after).some(({ going }) => {
+        const retried = going.find((index) => deliveries[index]?.wasRejected) ?? -1;
+        const hasHeadEnded = deliveries
+          .slice(0, Math.max(retried, 0))
+          .some(({ hasEnded, wasSent }) => hasEnded && wasSent);
+        return retried >= 0 && !hasHeadEnded && going.some((index) => !deliveries[index]?.wasSent);
+      }),
     'a request with one that had ended when its run loaded it': ({ before, after }) =>
-      startsOf(before, after).some(
-        ({ going, changed }) =>
-          going.some((index) => before.deliveries[index]?.hasEnded && !changed.includes(index)),
+      startsOf(before, after).some(({ going, changed }) =>
+        going.some((index) => before.deliveries[index]?.hasEnded && !changed.includes(index)),
       ),
     'one that is accepted more often than faults explain': ({ after }) =>
       after.deliveries.some(({ accepted }) => accepted > 1 + faults - after.faultsLeft),
@@ -427,10 +427,9 @@ const possible: Watches<OrderedBatchState> = {
       ({ wentTogether, going }) =>
         wentTogether && going.length > 1 && going.every((index) => before.deliveries[index]?.wasSent),
     ),
-  'a retry without one that has ended': ({ before, after }) =>
+  'one that goes again without another that has ended': ({ before, after }) =>
     startsOf(before, after).some(
-      ({ going, wentTogether }) =>
-        wentTogether && before.deliveries.some(({ wasSent, hasEnded }) => wasSent && hasEnded) && going.length > 0,
+      ({ going, wentTogether }) => wentTogether && going.length < (before.lane.members ?? []).length,
     ),
   'all accepted': ({ after }) => after.deliveries.every(({ accepted }) => accepted > 0),
 };
@@ -495,9 +494,7 @@ function faulty(state: OrderedBatchState): OrderedBatchState {
 
 /** Which of the runs it is makes no difference. */
 function keyOf({ deliveries, lane, unrecorded, runs, faultsLeft }: OrderedBatchState): string {
-  const ofRuns = runs
-    .map((run, number) => JSON.stringify([run, lane.job === activeFor(number)]))
-    .toSorted();
+  const ofRuns = runs.map((run, number) => JSON.stringify([run, lane.job === activeFor(number)])).toSorted();
   const { job, head, members } = lane;
   const ofLane = [job.startsWith('active:') ? 'owned' : job, head, members];
   return JSON.stringify([deliveries, ofLane, unrecorded, ofRuns, faultsLeft]);

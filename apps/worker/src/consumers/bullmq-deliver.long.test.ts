@@ -975,6 +975,25 @@ describe('in one request', () => {
       expect(sentIn(requests)).toEqual([[0], [1, 2]]);
     },
   );
+
+  it('goes none behind an older event that is fanned out between the look at the lane and that at older events', async () => {
+    const where = ['in the lane', 'not yet', 'in the lane'] as const;
+    const { redis, add, untilLaneIsEmpty, sentIn } = await arrangeLane({ ordering: 'strict' }, where);
+    const { oldestEvents } = buildAdmission({ redis, clock: systemClock });
+    const { start, requests } = openProcess(redis, {
+      change: {
+        oldestEvents: withMethods(oldestEvents, {
+          async hasOlder(event: Parameters<typeof oldestEvents.hasOlder>[0]) {
+            await add(1, true);
+            return await oldestEvents.hasOlder(event);
+          },
+        }),
+      },
+    });
+    start();
+    await untilLaneIsEmpty();
+    expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+  });
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {
