@@ -44,7 +44,7 @@ import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-c
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
-import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
+import { createJobKeys, jobFields } from '@hookferry/core/queue/bullmq-layout';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
@@ -886,10 +886,16 @@ describe('in one request', () => {
     const name = laneNameOf(endpointId, line);
     const lane = queueKeysOf('bull').lane(name);
     return {
-      ...{ client, redis, accountId, events },
+      ...{ client, redis, accountId, events, deliveryStore },
       /** Adds the one at a place, to the lane or with a job of its own. */
       async add(place: number, isInLane: boolean): Promise<void> {
         await deliveryQueue.addAll(deliveries.slice(place, place + 1).map((one) => ({ ...one, isInLane })));
+      },
+      /** As if a worker had died that took the job of the lane and read nothing. */
+      async takeOver(): Promise<void> {
+        const { base } = createJobKeys('bull', DELIVERIES_QUEUE);
+        const { attemptsStarted, stalledCount } = jobFields;
+        await client.hset(base + laneJobIdOf(name), { [attemptsStarted]: 1, [stalledCount]: 1 });
       },
       /** As the check for stalled jobs does once its worker has died. */
       async putLaneBack(): Promise<void> {
@@ -986,6 +992,29 @@ describe('in one request', () => {
           async hasOlder(event: Parameters<typeof oldestEvents.hasOlder>[0]) {
             await add(1, true);
             return await oldestEvents.hasOlder(event);
+          },
+        }),
+      },
+    });
+    start();
+    await untilLaneIsEmpty();
+    expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+  });
+
+  it('goes none before one that was written to since a worker who took them over has read it', async () => {
+    const where = ['in the lane', 'in the lane', 'in the lane'] as const;
+    const arranged = await arrangeLane({ ordering: 'strict' }, where);
+    const { redis, events, deliveryStore, takeOver, untilLaneIsEmpty, sentIn } = arranged;
+    await takeOver();
+    let isChanged = true;
+    const { start, requests } = openProcess(redis, {
+      change: {
+        deliveryStore: withMethods(deliveryStore, {
+          async readWithLength(...of: Parameters<typeof deliveryStore.readWithLength>) {
+            const read = await deliveryStore.readWithLength(...of);
+            if (of[1] !== events[1]?.id || !isChanged) return read;
+            isChanged = false;
+            return { ...read, length: (read.length + 1) as typeof read.length };
           },
         }),
       },
