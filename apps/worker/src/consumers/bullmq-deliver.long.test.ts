@@ -16,13 +16,14 @@ import {
   type NewDelivery,
   type RequestTrigger,
 } from '@hookferry/core/domain/delivery';
-import { laneNameOf, lineOf } from '@hookferry/core/domain/endpoint';
+import { type LaneName, laneNameOf, lineOf } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
   createQueueLayout,
   DELIVERIES_QUEUE,
   EVENTS_QUEUE,
   oneShard,
+  type QueueShard,
   type QueueShards,
   shardsAmong,
 } from '@hookferry/core/domain/queues';
@@ -628,6 +629,61 @@ it.each([
   },
 );
 
+/** Queues that are split again: both are the home shard of a webhook for some process. */
+function splitOver(redis: RedisClient) {
+  const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }] as const;
+  const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
+  const placement = new DeliveryPlacement(redis, { ...shards, isStable: false });
+  return { other, shards, placement, deliveryQueue: new DeliveryQueue(redis, shards) };
+}
+
+/** By the layout of before, it is in another shard, where a worker has it. */
+async function beginElsewhere(redis: RedisClient, other: QueueShard, delivery: NewDelivery, lane: LaneName) {
+  await new DeliveryQueue(redis, oneShard(other.prefix)).addAll([delivery]);
+  const atomic = createAtomic(redis);
+  const [{ job }] = await atomic([new RunningJobs(redis, other, 30_000).take('token')]);
+  const lanes = new RunningLanes(redis, other);
+  const owned = { ...delivery, lane, token: job?.token ?? '', wasHeld: false };
+  await lanes.begin(owned, delivery.eventId, delivery.line === undefined ? 'first' : 'newest');
+  const end = () => atomic([lanes.end(owned, { ...delivery, hasRequest: false }, 'nothing')]);
+  return { lanes, owned, end };
+}
+
+it('waits for a newer one whose turn has begun in another shard, where it was requested again meanwhile', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const { deliveryQueue, placement, shards, other } = splitOver(redis);
+  const now = systemClock();
+  const [older, newer] = [
+    buildEvent({ accountId, acceptedAt: now - 2 }),
+    buildEvent({ accountId, acceptedAt: now - 1 }),
+  ];
+  const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+  for (const event of [older, newer]) {
+    await eventStore.save(event)(client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+    await deliveryStore.append({ endpointId, eventId: event.id }, fact);
+  }
+  const entryOf = ({ id: eventId, acceptedAt }: typeof older) => {
+    return { accountId, endpointId, eventId, acceptedAt, isInLane: true };
+  };
+  const underWay = await beginElsewhere(redis, other, entryOf(newer), laneNameOf(endpointId));
+  const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: now } as const;
+  await deliveryQueue.addRequested([{ ...entryOf(older), request }]);
+
+  const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
+  start();
+  const { delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
+  while ((await client.zcard(delayed)) === 0 && sentIds().length === 0) await immediate();
+  expect(sentIds()).toEqual([]);
+  await underWay.end();
+  while ((await deliveryQueue.requestOf({ endpointId, eventId: older.id })) !== 'no_job') await immediate();
+  expect(sentIds()).toEqual([older.id]);
+});
+
 describe('the newest of a group, in place of an older one', () => {
   async function arrangeGroup(aheadMs = -1_000, windowMs = 1, retention = testRetention) {
     const arranged = await arrange(undefined, oneShard('bull'), retention);
@@ -697,32 +753,44 @@ describe('the newest of a group, in place of an older one', () => {
 
   it('goes in place of one that has its turn in another shard while it is under way', async () => {
     const { redis, client, older, newest, name, ...group } = await arrangeGroup();
-    const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }];
-    const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
-    const deliveryQueue = new DeliveryQueue(redis, shards);
-    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false });
-    // By the layout of before, the newest was added there, where a worker has it.
+    const { deliveryQueue, placement, shards, other } = splitOver(redis);
     await deliveryQueue.removeIdle([newest]);
-    await new DeliveryQueue(redis, oneShard(other.prefix)).addAll([newest]);
-    const atomic = createAtomic(redis);
-    const [{ job }] = await atomic([new RunningJobs(redis, other, 30_000).take('token')]);
-    const lanes = new RunningLanes(redis, other);
-    const owned = { ...newest, lane: name, token: job?.token ?? '', wasHeld: false };
-    await lanes.begin(owned, newest.eventId, 'newest');
-    await lanes.markSent(owned, newest);
+    const underWay = await beginElsewhere(redis, other, newest, name);
+    await underWay.lanes.markSent(underWay.owned, newest);
 
     const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
     start();
     const laneThere = queueKeysOf(other.prefix).lane(name);
     while ((await client.zcard(laneThere)) === 1 && !(await group.isLaneEmpty())) await immediate();
     await group.noteSuccessOf(newest);
-    await atomic([lanes.end(owned, { eventId: newest.eventId, hasRequest: false }, 'nothing')]);
+    await underWay.end();
     while (!(await group.isLaneEmpty())) await immediate();
     expect(sentIds()).toEqual([]);
     expect(await group.readRecord(older)).toMatchObject({
       status: 'superseded',
       supersededBy: newest.eventId,
     });
+  });
+
+  it('is the last one sent though an older one is requested again elsewhere while it is under way', async () => {
+    const { redis, older, newest, name, ...group } = await arrangeGroup();
+    const { deliveryQueue, placement, shards, other } = splitOver(redis);
+    await deliveryQueue.removeIdle([older, newest]);
+    await group.noteSuccessOf(older);
+    const underWay = await beginElsewhere(redis, other, newest, name);
+    await underWay.lanes.markSent(underWay.owned, newest);
+    const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: systemClock() } as const;
+    await deliveryQueue.addRequested([{ ...older, request }]);
+    await group.noteSuccessOf(newest);
+    await underWay.end();
+
+    const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
+    start();
+    while ((await group.readRecord(older))?.isOpen !== false || !(await group.isLaneEmpty()))
+      await immediate();
+    expect(sentIds()).toEqual([]);
+    // It stays delivered, as it was before.
+    expect(await group.readRecord(older)).toMatchObject({ isOpen: false, requestIds: ['rdl_1'] });
   });
 
   describe('that has ended after it was noted as sent', () => {
@@ -834,6 +902,86 @@ describe('the newest of a group, in place of an older one', () => {
     expect(await listed({ endpointId })).not.toContain(older.eventId);
   });
 
+  const disabled = { status: 'disabled', disabledReason: 'client', whileDisabled: 'discard' } as const;
+
+  it.each([
+    ['all are to be sent', {}, []],
+    ['in strict order', { ordering: 'strict' }, []],
+    ['in batches', { batch: { max_events: 5 } }, []],
+    ['without an order', { ordering: 'none' }, []],
+    ['by a webhook that was disabled and discards', disabled, []],
+    ['all are to be sent, once it was tried in vain', {}, ['http_5xx']],
+    ['in batches, once it was tried in vain', { batch: { max_events: 5 } }, ['http_5xx']],
+    ['in strict order, once it was tried in vain', { ordering: 'strict' }, ['http_5xx']],
+  ] as const)('is the last one of them that is sent, also if by then %s', async (_how, change, failures) => {
+    const { redis, client, endpointStore, deliveryStore, older, newest, ...group } = await arrangeGroup();
+    const { accountId, endpointId } = newest;
+    const changeSettings = () =>
+      endpointStore.update(accountId, endpointId, (before) => ({
+        ...before,
+        coalesce: undefined,
+        ...change,
+      }));
+    const { start, requests, stop } = openProcess(redis, {
+      async receive() {
+        if (requests.length === 1) await changeSettings();
+        return responded(204);
+      },
+    });
+    for (const outcome of failures) {
+      // Its worker died before it looked at the older one.
+      const [{ job }] = await createAtomic(redis)([
+        new RunningJobs(redis, { prefix: 'bull' }, 30_000).take('token'),
+      ]);
+      const lanes = new RunningLanes(redis, { prefix: 'bull' });
+      const owned = { ...newest, lane: group.name, token: job?.token ?? '', wasHeld: false };
+      await lanes.begin(owned, newest.eventId, 'newest');
+      await lanes.markSent(owned, newest);
+      const nextAttemptAt = newest.acceptedAt;
+      await deliveryStore.append(newest, {
+        kind: 'attempted',
+        attempt: buildAttempt({ outcome }),
+        nextAttemptAt,
+      });
+      await changeSettings();
+      const [{ lock, active, wait }, id] = [createJobKeys('bull', DELIVERIES_QUEUE), laneJobIdOf(group.name)];
+      await client.multi().del(lock(id)).lrem(active, 0, id).lpush(wait, id).exec();
+    }
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    while ((await group.readRecord(newest))?.isOpen !== false) await immediate();
+    await stop();
+    expect(requests).toHaveLength(1);
+    expect(await group.readRecord(older)).toMatchObject({
+      status: 'superseded',
+      supersededBy: newest.eventId,
+    });
+  });
+
+  it('supersedes none that is redelivered once all are to be sent', async () => {
+    const { redis, endpointStore, older, newest, ...group } = await arrangeGroup();
+    const { accountId, endpointId } = newest;
+    const { start, sentIds } = openProcess(redis, {
+      async receive() {
+        if (sentIds().length > 1) return responded(204);
+        await group.add(group.build(2));
+        await endpointStore.update(accountId, endpointId, (before) => ({ ...before, coalesce: undefined }));
+        const ended = { kind: 'superseded', by: newest.eventId } as const;
+        await group.deliveryStore.append(older, ended);
+        await group.deliveryStore.append(older, {
+          kind: 'requested',
+          requestId: 'rdl_1',
+          trigger: 'manual',
+          requestedAt: systemClock(),
+        });
+        return responded(204);
+      },
+    });
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds().slice(0, 2)).toEqual([newest.eventId, older.eventId]);
+  });
+
   it('leaves its place to one that came after it, once its request could not be sent', async () => {
     const { redis, older, newest, ...group } = await arrangeGroup();
     const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));
@@ -854,6 +1002,30 @@ describe('the newest of a group, in place of an older one', () => {
       supersededBy: newer.id,
     });
   });
+});
+
+it('keeps its place behind earlier events when it becomes an entry again, though the clock was set back between them', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const now = systemClock();
+  const first = buildEvent({ accountId, acceptedAt: now });
+  const second = buildEvent({ accountId, acceptedAt: now - 60_000 });
+  const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
+  const place = { line: undefined, isNew: true };
+  for (const { id: eventId, acceptedAt, ...event } of [first, second]) {
+    await eventStore.save({ id: eventId, acceptedAt, ...event })(client);
+    await deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], acceptedAt))(client);
+    await besideLanes.join(endpointId, [{ eventId, acceptedAt, ...place }])(client);
+  }
+  for (const { id: eventId } of [second, first])
+    await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
+  const { start, sentIds } = openProcess(redis);
+  start();
+  while (sentIds().length < 2) await immediate();
+  expect(sentIds()).toEqual([first.id, second.id]);
 });
 
 describe('in one request', () => {
