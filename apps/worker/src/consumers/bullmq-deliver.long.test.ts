@@ -1186,7 +1186,7 @@ describe('in one request', () => {
             const read = await deliveryStore.readWithLength(...of);
             if (of[1] !== events[1]?.id || !isChanged) return read;
             isChanged = false;
-            return { ...read, length: (read.length + 1) as typeof read.length };
+            return { ...read, length: read.length + 1 };
           },
         }),
       },
