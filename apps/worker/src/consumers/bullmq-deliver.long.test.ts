@@ -45,7 +45,7 @@ import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-c
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
-import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
+import { createJobKeys, jobFields } from '@hookferry/core/queue/bullmq-layout';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
@@ -1058,10 +1058,16 @@ describe('in one request', () => {
     const name = laneNameOf(endpointId, line);
     const lane = queueKeysOf('bull').lane(name);
     return {
-      ...{ client, redis, accountId, events },
+      ...{ client, redis, accountId, events, deliveryStore },
       /** Adds the one at a place, to the lane or with a job of its own. */
       async add(place: number, isInLane: boolean): Promise<void> {
         await deliveryQueue.addAll(deliveries.slice(place, place + 1).map((one) => ({ ...one, isInLane })));
+      },
+      /** As if a worker had died that took the job of the lane and read nothing. */
+      async takeOver(): Promise<void> {
+        const { base } = createJobKeys('bull', DELIVERIES_QUEUE);
+        const { attemptsStarted, stalledCount } = jobFields;
+        await client.hset(base + laneJobIdOf(name), { [attemptsStarted]: 1, [stalledCount]: 1 });
       },
       /** As the check for stalled jobs does once its worker has died. */
       async putLaneBack(): Promise<void> {
@@ -1147,6 +1153,48 @@ describe('in one request', () => {
       expect(sentIn(requests)).toEqual([[0], [1, 2]]);
     },
   );
+
+  it('goes none behind an older event that is fanned out between the look at the lane and that at older events', async () => {
+    const where = ['in the lane', 'not yet', 'in the lane'] as const;
+    const { redis, add, untilLaneIsEmpty, sentIn } = await arrangeLane({ ordering: 'strict' }, where);
+    const { oldestEvents } = buildAdmission({ redis, clock: systemClock });
+    const { start, requests } = openProcess(redis, {
+      change: {
+        oldestEvents: withMethods(oldestEvents, {
+          async hasOlder(event: Parameters<typeof oldestEvents.hasOlder>[0]) {
+            await add(1, true);
+            return await oldestEvents.hasOlder(event);
+          },
+        }),
+      },
+    });
+    start();
+    await untilLaneIsEmpty();
+    expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+  });
+
+  it('goes none before one that was written to since a worker who took them over has read it', async () => {
+    const where = ['in the lane', 'in the lane', 'in the lane'] as const;
+    const arranged = await arrangeLane({ ordering: 'strict' }, where);
+    const { redis, events, deliveryStore, takeOver, untilLaneIsEmpty, sentIn } = arranged;
+    await takeOver();
+    let isChanged = true;
+    const { start, requests } = openProcess(redis, {
+      change: {
+        deliveryStore: withMethods(deliveryStore, {
+          async readWithLength(...of: Parameters<typeof deliveryStore.readWithLength>) {
+            const read = await deliveryStore.readWithLength(...of);
+            if (of[1] !== events[1]?.id || !isChanged) return read;
+            isChanged = false;
+            return { ...read, length: read.length + 1 };
+          },
+        }),
+      },
+    });
+    start();
+    await untilLaneIsEmpty();
+    expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+  });
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {

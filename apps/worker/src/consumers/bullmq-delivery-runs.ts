@@ -160,8 +160,8 @@ export class JobBatch implements DeliveryBatch {
     });
   }
 
-  async keepTogether(events: readonly EventId[]): Promise<void> {
-    await this.owned.keepTogether(events);
+  async keepTogether(events: readonly EventId[], gathered: readonly EventId[]): Promise<boolean> {
+    return await this.owned.keepTogether(events, gathered);
   }
 
   stepsToEnd(ends: readonly MemberEnd[]): readonly Step[] {

@@ -213,10 +213,15 @@ export class OwnedJob {
     return members;
   }
 
-  /** Deliveries of its lane in an order are about to go in one request: they go together until they have ended. */
-  async keepTogether(events: readonly EventId[]): Promise<void> {
+  /**
+   * Deliveries of its lane in an order are about to go in one request: they go together until they have ended. Gives `false` if others
+   * have come between them since the first ones were read.
+   */
+  async keepTogether(events: readonly EventId[], read: readonly EventId[]): Promise<boolean> {
+    if (!this.#lane) return true;
     const { atomic, runningBatches } = this.parts;
-    if (this.#lane) await atomic([runningBatches.keepTogether(this.#lane.owned, events)]);
+    const [areTogether] = await atomic([runningBatches.keepTogether(this.#lane.owned, events, read)]);
+    return areTogether;
   }
 
   /** Let go of it by a step that does so. */

@@ -197,7 +197,7 @@ class Batch {
       // Those that do not go now go as if they had not been gathered.
       for (const { event } of gathered) this.ends.set(event.id, ALONE);
       const next = await this.#inOrder(await this.#unchanged(gathered));
-      prepared = this.#fitting(await this.#transformAll(await this.#counted(next)));
+      prepared = await this.#keptTogether(this.#fitting(await this.#transformAll(await this.#counted(next))));
     } finally {
       if (prepared.length === 0) parts.concurrency.releasePermit(admitted.permit, undefined);
     }
@@ -284,7 +284,10 @@ class Batch {
     const changed = await Promise.all(
       all.map(async (each) => each.run.wasTakenOver && (await hasChanged(this.parts, each))),
     );
-    return all.filter((_, i) => !changed[i]);
+    if (this.primary.endpoint.ordering === 'none') return all.filter((_, i) => !changed[i]);
+    // It may be open still: none goes before it.
+    const first = changed.indexOf(true);
+    return first === -1 ? all : all.slice(0, first);
   }
 
   /** In an order, none goes before an older event that is still to be fanned out. */
@@ -355,6 +358,18 @@ class Batch {
     });
   }
 
+  /**
+   * In an order: should this worker die, these go together, and no others. The first one goes alone if an older event has come between
+   * them: it was fanned out after the lane was read, and before older events were looked for.
+   */
+  async #keptTogether(prepared: readonly PreparedDelivery[]): Promise<readonly PreparedDelivery[]> {
+    const { lane, batch } = this.primary.run;
+    if (!batch || !lane || lane.wentTogether || prepared.length < 2) return prepared;
+    const events = prepared.map(({ ready }) => ready.event.id);
+    const areTogether = await batch.keepTogether(events, [...this.ends.keys()]);
+    return areTogether ? prepared : prepared.slice(0, 1);
+  }
+
   /** Gives the result of the run if the batch stays as it is. */
   async #send(prepared: readonly PreparedDelivery[]): Promise<DeliverResult | undefined> {
     const { parts, primary, admitted, abortSignal } = this;
@@ -373,10 +388,6 @@ class Batch {
       isTest: sorted.every(({ ready }) => ready.isTest),
       responseBytes: RESPONSE_BYTES,
     };
-    // Should this worker die, no others go with them: an older event may be fanned out meanwhile.
-    const { lane, batch: together } = primary.run;
-    if (lane && sorted.length > 1 && !lane.wentTogether)
-      await together?.keepTogether(sorted.map(({ ready }) => ready.event.id));
     const sent = await sendAttempt(parts, oldest, admitted.permit, abortSignal, batch);
     if (sent.kind !== 'sent') {
       if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);

@@ -256,8 +256,13 @@ export interface DeliveryBatch {
    * @returns none: the job is not this process' any more.
    */
   gather(wanted: WantedBatch): Promise<readonly DeliveryRun[]>;
-  /** In an order: these are about to go in one request, and go together until they have ended. */
-  keepTogether(events: readonly EventId[]): Promise<void>;
+  /**
+   * In an order: these are about to go in one request, and go together until they have ended.
+   *
+   * @param gathered all that were, these among them.
+   * @returns `false`: others have come between them since.
+   */
+  keepTogether(events: readonly EventId[], gathered: readonly EventId[]): Promise<boolean>;
   /** The steps that let go of the job. @param ends of all that were gathered */
   stepsToEnd(ends: readonly MemberEnd[]): readonly Step[];
 }

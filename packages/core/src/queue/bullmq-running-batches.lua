@@ -212,14 +212,28 @@ function begin_heads(lock, behind_heads, base, tag, token, account, name, most, 
 end
 
 --- In an order, these are about to go in one request: they stay the first ones of their lane, and together, until they have ended.
+--- Nothing is noted if others are between them, which have come since the lane was read.
 ---@key lock                       of the lane's job
 ---@param base text
+---@param tag text
 ---@param token text               what that is locked with
 ---@param name text                of the lane
 ---@param events EventId[]         in order
-function keep_heads_together(lock, base, token, name, events)
-  if redis.call('GET', lock) ~= token then return end
+---@param read EventId[]           the first ones as they were read, those that do not go too
+---@return boolean                 whether they go together
+function keep_heads_together(lock, base, tag, token, name, events, read)
+  if redis.call('GET', lock) ~= token then return true end
+  local lane, was_read = lane_of(tag, name), {}
+  for _, event in ipairs(read) do
+    was_read[event] = true
+  end
+  local last = redis.call('ZRANK', lane, events[#events])
+  if not last then return false end
+  for _, event in ipairs(redis.call('ZRANGE', lane, 0, last)) do
+    if not was_read[event] then return false end
+  end
   redis.call('HSET', base .. lane_job(name), 'head', events[1], jobFields.members, table.concat(events, ' '))
+  return true
 end
 
 local function put_off(queue, delayed, id, due_at, delay)

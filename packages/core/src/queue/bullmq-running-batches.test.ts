@@ -499,8 +499,12 @@ describe('in strict order, deliveries of one request', () => {
     expect(again.head).toMatchObject({ eventId: first, hadBegun: true });
     expect(await of(again)).toEqual([first]);
 
-    await batches.keepTogether(laneOf(again), [first, second])(client);
-    await batches.keepTogether({ ...laneOf(again), token: 'other' }, events)(client);
+    const keepTogether = async (ofLane: OwnedLane, some: readonly EventId[], read: readonly EventId[]) =>
+      await batches.keepTogether(ofLane, some, read)(client);
+    const [, , third] = events as [unknown, unknown, EventId];
+    expect(await keepTogether(laneOf(again), [first, third], [first, third])).toBe(false);
+    expect(await keepTogether(laneOf(again), [first, second], events)).toBe(true);
+    await keepTogether({ ...laneOf(again), token: 'other' }, events, events);
     await putBack(again);
     await queue.addAll([entry(uniqueEventId(), { acceptedAt: NOW - 1 })]);
     expect(await of(await mustTake())).toEqual([first, second]);
@@ -509,7 +513,7 @@ describe('in strict order, deliveries of one request', () => {
   it('go when the first one is brought forward, which the others tell', async () => {
     const { batches, mustTake, take, laneOf, events, client, queue, endpointId } = await arrange(4);
     const lane = await mustTake();
-    await batches.keepTogether(laneOf(lane), events.slice(0, 3))(client);
+    await batches.keepTogether(laneOf(lane), events.slice(0, 3), events)(client);
     const [first, , third, fourth] = events as [EventId, EventId, EventId, EventId];
     const left = { events: events.slice(0, 3), delayMs: 60_000, failure: 'http_5xx' };
     await batches.endHeads(laneOf(lane), [], left)(client);

@@ -154,10 +154,20 @@ export class RunningBatches {
     );
   }
 
-  /** In an order: these are about to go in one request. They go together until they have ended. */
-  keepTogether({ token, lane: name }: OwnedLane, events: readonly EventId[]): Step<void> {
+  /**
+   * In an order: these are about to go in one request. They go together until they have ended.
+   *
+   * @param read the first ones of the lane as they were read, these among them.
+   * @returns `false`: others have come between them since, and nothing is noted.
+   */
+  keepTogether(
+    { token, lane: name }: OwnedLane,
+    events: readonly EventId[],
+    read: readonly EventId[],
+  ): Step<boolean> {
     const lock = this.#jobs.lock(laneJobIdOf(name));
-    return keepHeadsTogether({ lock, base: this.#jobs.base, token, name, events });
+    const { tag } = this.#shard;
+    return keepHeadsTogether({ lock, base: this.#jobs.base, tag, token, name, events, read });
   }
 
   /** @param left those that did not end, in order, and when they are due. */
