@@ -61,6 +61,17 @@ it.each<[string, Partial<ReshardingBounds>]>([
   expect(sightings.has('all ended')).toBe(true);
 });
 
+it('a lane keeps the order while queues are split again and an older one is requested again', () => {
+  const bounds = { deliveries: 2, workers: 2, attempts: 1, faults: 0, ownJobs: false, redelivers: true };
+  expect(visit('resharded lane, requested again', reshardedLane({ bounds })).violations).toEqual({});
+  const without = 'a turn that has begun in another shard is waited for';
+  const { violations } = visit(
+    `resharded lane, without this: ${without}`,
+    reshardedLane({ bounds, without }),
+  );
+  expect(Object.keys(violations)).toContain('a request that starts beside one whose run has the lock');
+});
+
 it('the newest of three goes in place of the others, and none after it, while queues are split again', () => {
   const bounds = { deliveries: 3, workers: 2, attempts: 1, faults: 0, ownJobs: false, coalesces: true };
   const { violations } = visit('resharded lane, the newest of three', reshardedLane({ bounds }));

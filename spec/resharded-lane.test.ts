@@ -46,7 +46,7 @@ describe('a lane of which only the newest is sent, while queues are split again'
   it.each<[string, ReshardingBounds]>([
     ['two deliveries', NEWEST],
     ['retries', { ...NEWEST, attempts: 2 }],
-    ['an older one that is asked for once more', { ...NEWEST, redelivers: true }],
+    ['an older one that is requested again', { ...NEWEST, redelivers: true }],
     ['a fault', { ...NEWEST, deliveries: 1, faults: 1 }],
   ])('sends none after a newer one, and loses none, with %s', (name, bounds) => {
     const { sightings, violations } = visitResharded(`the newest alone, ${name}`, bounds);
@@ -68,6 +68,11 @@ describe('a lane of which only the newest is sent, while queues are split again'
       { ...NEWEST, redelivers: true },
     ],
     ['what was sent last moves with the entries', 'a first request after that of a newer one', NEWEST],
+    [
+      'what is requested again is an entry wherever its lane is',
+      'a first request after that of a newer one',
+      { ...NEWEST, redelivers: true },
+    ],
   ])('relies on this: %s', (without, seen, bounds) => {
     const { violations } = visitResharded(`the newest alone, without this: ${without}`, bounds, without);
     expect(Object.keys(violations)).toContain(seen);

@@ -9,7 +9,9 @@ export type ReshardingRule =
   | 'no request is sent while a worker has the delivery in another shard'
   | 'the newest waits while another shard has its lane'
   | 'the newest that waits for another shard is an entry there'
-  | 'what was sent last moves with the entries';
+  | 'what was sent last moves with the entries'
+  | 'what is requested again is an entry wherever its lane is'
+  | 'a turn that has begun in another shard is waited for';
 
 export interface ReshardingBounds {
   readonly deliveries: number;
@@ -50,9 +52,13 @@ interface Delivery {
   /** Whether an attempt of it is recorded. */
   readonly wasTried: boolean;
   readonly isSuperseded: boolean;
-  /** Whether it had ended, and was not asked for again yet. */
-  readonly isToRedeliver: boolean;
-  /** Whether its run has found its lane in another shard. */
+  /** It had ended, and is requested again. `added`: in this shard, and not acknowledged yet. */
+  readonly request: 'none' | 'to come' | `added ${Shard}`;
+  /** Whether a newer one had been sent and had ended by the time that was acknowledged. */
+  readonly mayGoLast: boolean;
+  /** Whether its turn had begun by the time that an older one was requested again. */
+  readonly mayGoFirst: boolean;
+  /** Whether its run has found its lane in another shard, with a newer one. */
   readonly hasWaited: boolean;
 }
 
@@ -71,6 +77,7 @@ type HeadPlace =
   | 'is next'
   | 'is alone'
   | 'loaded'
+  | 'has turn'
   | 'is last'
   | 'is newest'
   | 'sending'
@@ -128,7 +135,9 @@ const IDLE = {
  *
  *     a lane, or a job, where its worker does not see its home ─▶ read ─▶ nobody has it there ─▶ added there ─▶ seen there ─▶ gone here
  *     a job at home ─▶ entry of the lane
- *     a head at home ─▶ no older event ─▶ no older entry elsewhere ─▶ nobody has it elsewhere ─▶ log read ─▶ sent ─▶ ended
+ *     a head at home ─▶ no older event ─▶ no older entry elsewhere ─▶ nobody has it elsewhere ─▶ log read ─▶ its turn begins
+ *       ─▶ no other one's turn has begun elsewhere ─▶ sent ─▶ ended
+ *     requested again ─▶ an entry at home, as the API sees it ─▶ one in the other shard, if that has the lane ─▶ acknowledged
  */
 export function reshardedLane(choices: Choices): Protocol<ReshardingState> {
   const { deliveries, workers, faults, coalesces = false, redelivers = false } = choices.bounds;
@@ -143,7 +152,9 @@ export function reshardedLane(choices: Choices): Protocol<ReshardingState> {
         wasSent: false,
         wasTried: false,
         isSuperseded: false,
-        isToRedeliver: redelivers && index === 0,
+        request: redelivers && index === 0 ? 'to come' : 'none',
+        mayGoLast: false,
+        mayGoFirst: false,
         hasWaited: false,
       })),
       lanes: [{ job: 'absent' }, { job: 'absent' }],
@@ -156,7 +167,7 @@ export function reshardedLane(choices: Choices): Protocol<ReshardingState> {
     possible,
     isAtRest: (state) =>
       state.deliveries.every(
-        ({ hasEnded, isToRedeliver }, index) => hasEnded && !isToRedeliver && placesOf(state, index) === 0,
+        ({ hasEnded, request }, index) => hasEnded && request === 'none' && placesOf(state, index) === 0,
       ) &&
       state.lanes.every(({ job }) => job === 'absent') &&
       state.workers.every(({ home, at }) => home === 1 && at === 'idle'),
@@ -165,6 +176,7 @@ export function reshardedLane(choices: Choices): Protocol<ReshardingState> {
 
 function* stepsFrom(choices: Choices, state: ReshardingState): Iterable<Step<ReshardingState>> {
   yield* fanOutSteps(choices, state);
+  yield* requestSteps(choices, state);
   yield* timeSteps(state);
   for (const [number, worker] of state.workers.entries()) {
     if (worker.home === 0)
@@ -181,15 +193,49 @@ function* stepsFrom(choices: Choices, state: ReshardingState): Iterable<Step<Res
 }
 
 function* fanOutSteps({ bounds }: Choices, state: ReshardingState): Iterable<Step<ReshardingState>> {
-  for (const [index, { isKnown, isToRedeliver }] of state.deliveries.entries()) {
-    if (isKnown && !isToRedeliver) continue;
-    const known = withDelivery(state, index, { isKnown: true, hasEnded: false, isToRedeliver: false });
+  for (const [index, { isKnown }] of state.deliveries.entries()) {
+    if (isKnown) continue;
+    const known = withDelivery(state, index, { isKnown: true });
     for (const shard of SHARDS) {
       yield ordinary(`ADD ${index} to lane ${shard}`, withEntries(known, shard, [index]));
       if (bounds.ownJobs)
         yield ordinary(`ADD ${index} with a job, ${shard}`, withOwnJob(known, index, shard, 'waiting'));
     }
   }
+}
+
+function* requestSteps({ without }: Choices, state: ReshardingState): Iterable<Step<ReshardingState>> {
+  const request = state.deliveries[0]?.request;
+  for (const home of SHARDS) {
+    const other = otherThan(home);
+    if (request === 'to come') {
+      const open = withDelivery(state, 0, { hasEnded: false, request: `added ${home}` });
+      yield ordinary(`ADD 0 again to lane ${home}`, withAdded(open, home, [0], true));
+    } else if (request === `added ${home}`) {
+      const isThere = entriesOf(state, other).length > 0;
+      const joins = isThere && without !== 'what is requested again is an entry wherever its lane is';
+      const added = joins ? withAdded(state, other, [0], true) : state;
+      yield ordinary(`ADD 0 again to lane ${other}, if it is there`, withAcknowledged(added));
+    }
+  }
+}
+
+function withAcknowledged(state: ReshardingState): ReshardingState {
+  const [, ...newer] = state.deliveries;
+  const acknowledged = withDelivery(state, 0, {
+    request: 'none',
+    mayGoLast: newer.some(({ wasSent, hasEnded }) => wasSent && hasEnded),
+  });
+  return newer.reduce(
+    (next, _, i) => (hasTurn(state, i + 1) ? withDelivery(next, i + 1, { mayGoFirst: true }) : next),
+    acknowledged,
+  );
+}
+
+/** Or is about to have it: nothing stands in its way. */
+function hasTurn({ lanes, workers }: ReshardingState, index: number): boolean {
+  const isRun = ({ at, of: [event] }: Worker) => event === index && isOfHead(at) && at !== 'later';
+  return lanes.some(({ head }) => head === index) || workers.some(isRun);
 }
 
 function* timeSteps(state: ReshardingState): Iterable<Step<ReshardingState>> {
@@ -295,10 +341,18 @@ function* headSteps(
         else yield step('looks at the events', { at: isBehindEvent ? 'later' : 'is last' });
       } else if (!isOwnerOf(state, number) || headOf(state, shard) !== event)
         yield step('has no turn', { at: 'later' });
-      else {
-        const begun = withLane(state, shard, { ...lane, head: event });
-        yield step(`sends ${event}`, { at: 'sending' }, withDelivery(begun, event, { wasSent: true }));
-      }
+      else if (lane.head === event)
+        yield step(`sends ${event}`, { at: 'sending' }, withDelivery(state, event, { wasSent: true }));
+      else
+        yield step('begins its turn', { at: 'has turn' }, withLane(state, shard, { ...lane, head: event }));
+      break;
+    }
+    case 'has turn': {
+      const head = state.lanes[otherThan(shard)].head ?? event;
+      const isBehind = head !== event && without !== 'a turn that has begun in another shard is waited for';
+      // A run that may have lost its lock asks for it before its request.
+      if (isBehind || !isOwnerOf(state, number)) yield step('does not go', { at: 'later' });
+      else yield step(`sends ${event}`, { at: 'sending' }, withDelivery(state, event, { wasSent: true }));
       break;
     }
     case 'is last':
@@ -331,7 +385,10 @@ function* headSteps(
     case 'later': {
       const wasTried = lane.head !== undefined && (state.deliveries[lane.head]?.failures ?? 0) > 0;
       const later = { ...lane, head: wasTried ? lane.head : undefined, job: 'delayed' } as const;
-      yield step('puts it off', IDLE, isOwnerOf(state, number) ? withLane(state, shard, later) : state);
+      const isOwner = isOwnerOf(state, number);
+      const left = withWorker(isOwner ? withLane(state, shard, later) : state, number, IDLE);
+      const keepsTurn = delivery?.mayGoFirst === true && hasTurn(left, event);
+      yield step('puts it off', IDLE, withDelivery(left, event, { mayGoFirst: keepsTurn }));
     }
   }
 }
@@ -427,6 +484,10 @@ function* moveSteps(
 
 function isOfMove(at: HeadPlace | MovePlace): at is MovePlace {
   return MOVE_PLACES.has(at);
+}
+
+function isOfHead(at: Worker['at']): boolean {
+  return at !== 'idle' && !isOfMove(at);
 }
 
 function otherThan(shard: Shard): Shard {
@@ -583,7 +644,8 @@ const forbiddenInOrder: Watches<ReshardingState> = {
         isSending(after, number) &&
         !isSending(before, number) &&
         !before.deliveries[event]?.wasSent &&
-        before.deliveries.slice(0, event).some(({ hasEnded }) => !hasEnded),
+        !before.deliveries[event]?.mayGoFirst &&
+        before.deliveries.slice(0, event).some(({ hasEnded, request }) => !hasEnded && request === 'none'),
     ),
 };
 
@@ -592,9 +654,10 @@ const forbiddenOfNewest: Watches<ReshardingState> = {
     after.workers.some(({ of: [event = 0] }, number) => {
       const delivery = before.deliveries[event];
       const isFirst = isSending(after, number) && !isSending(before, number) && !delivery?.wasSent;
-      // What is asked for once more is sent, unless it has waited for the newer one.
-      const isAsked = delivery?.hasWaited === false && event === 0;
-      return isFirst && !isAsked && before.deliveries.slice(event + 1).some(({ wasSent }) => wasSent);
+      // What is requested again is sent, unless a newer one had not ended by then, or it has waited for one.
+      const isRequested = delivery?.request !== 'none' || delivery.mayGoLast;
+      const mayGoLast = isRequested && delivery?.hasWaited === false;
+      return isFirst && !mayGoLast && before.deliveries.slice(event + 1).some(({ wasSent }) => wasSent);
     }),
   'one that was superseded by none that was tried': ({ after: { deliveries } }) =>
     deliveries.some(

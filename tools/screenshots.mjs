@@ -32,7 +32,6 @@ const LOADING = '[aria-busy="true"], [aria-label="Loading"]';
 
 /** What is done with a page before its picture is taken. @type {Readonly<Record<string, (page: import('playwright-core').Page) => Promise<unknown>>>} */
 const ready = {
-  'new-webhook': (page) => page.getByLabel('Chosen events').check(),
   // What is below the settings comes last.
   webhook: (page) => page.getByRole('table', { name: 'Deliveries' }).waitFor(),
 };
@@ -109,9 +108,7 @@ async function preparePages(api, redisUrl) {
   return {
     deliveries: '/deliveries',
     delivery: `/deliveries/${delivery.id}`,
-    webhooks: '/webhooks',
     webhook: `/webhooks/${books}`,
-    'new-webhook': '/webhooks/new',
     'event-type': '/event-types/order.created',
     operations: '/operations',
     // Not the first one: the portal begins there, with another range, and keeps that until the week has come.

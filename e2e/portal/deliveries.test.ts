@@ -415,6 +415,16 @@ describe('one delivery', () => {
     await checkAccessibility(page);
   });
 
+  it('has each header before its value, from left to right, where the page runs from right to left', async () => {
+    const { client } = portal();
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}?language=ar` });
+    const name = page.getByRole('rowheader', { name: 'content-type' }).first();
+    const value = page.getByRole('cell', { name: 'application/json' }).first();
+    const [nameBox, valueBox] = [await name.boundingBox(), await value.boundingBox()];
+    expect(nameBox?.x).toBeLessThan(valueBox?.x ?? 0);
+  });
+
   it('can’t be redelivered by a session that may not', async () => {
     const page = await portal().signIn({ capabilities: ['read'] });
     await rowsOf(page).first().click();

@@ -93,11 +93,13 @@ it('names the webhooks that an event was not sent to, with the reason', async ()
     const event = await client.publish(QUICK_WIN.type, { ...QUICK_WIN.data, position: 50 });
     const page = await portal().signIn({ path: `/events/${event}` });
     const unsent = page.getByRole('list', { name: 'Not sent to' });
-    await unsent.getByText('Its filter does not let the event pass: position ≤ 10, found 50.').waitFor();
+    await unsent
+      .getByText('Its filter does not let the event pass: position is 50, asked for: lte 10.')
+      .waitFor();
     expect(await unsent.getByRole('listitem').count()).toBe(1);
     await checkAccessibility(page);
     await checkWidth(page);
-    await page.getByText(/not sent to .*top-ten.*: position ≤ 10, found 50/).waitFor();
+    await page.getByText(/not sent to .*top-ten.*: position is 50, asked for: lte 10/).waitFor();
     await unsent.getByRole('link').click();
     await page.getByText('or its filter let none pass').waitFor();
   } finally {

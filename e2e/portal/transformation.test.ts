@@ -111,7 +111,7 @@ it('marks the line at which the code fails, in a trial and when it can not be sa
   await write(page, 'export default (event) => {\n\n  return {{;\n};');
   await until(async () => ((await marked.count()) === 0 ? true : undefined));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByRole('alert').getByText('/code').waitFor();
+  await page.getByRole('alert').getByText('code', { exact: true }).waitFor();
   expect(await marked.innerText()).toBe('  return {{;');
   await portal()
     .faultsOf(page)

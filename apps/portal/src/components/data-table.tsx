@@ -35,8 +35,8 @@ export interface Column<Row> {
   readonly isName?: true;
 }
 
-/** Of a column of times that tell how long ago. */
-export const AGO_WIDTH = '112px';
+/** Of a column of times that tell how long ago. On phones, the columns beside it need the room. */
+export const AGO_WIDTH = 'clamp(88px, 26vw, 112px)';
 
 export interface DataTableProps<Row> {
   /** The name of the list, for screen readers. */

@@ -53,9 +53,11 @@ it('tells people who came by a link nothing of keys and scopes', () => {
   expect(text).not.toMatch(/A title|A detail/);
 });
 
-it('names each field that is wrong', () => {
+it('names each field that is wrong, in place of where a program finds them', () => {
   const errors = [{ pointer: '/url', detail: 'must be an https URL' }];
-  expect(textOf(problem(422, 'invalid_request', errors))).toMatch(/\/url\s+must be an https URL/);
+  const text = textOf(problem(422, 'invalid_request', errors));
+  expect(text).toMatch(/\surl\s+must be an https URL/);
+  expect(text).not.toContain('A detail');
 });
 
 it('says of a fault of its own that it is one', () => {

@@ -29,6 +29,7 @@ const TOO_LITTLE: Words = [t`Your link does not allow that`, t`It was made for l
 const USUAL_WORDS: ProblemWords = {
   unauthenticated: [t`The session has ended`, t`Your request needs a new session.`],
   insufficient_scope: TOO_LITTLE,
+  invalid_request: [t`Something is not right yet`],
   operator_only: TOO_LITTLE,
   precondition_failed: [
     t`Somebody else changed it in the meantime`,
@@ -43,16 +44,17 @@ const READ_AGAIN = t`The page tries again by itself. If it stays like this, tell
 export function Problem({ error, onRetry, retryLabel = t`Try again`, words = USUAL_WORDS }: ProblemProps) {
   const problem = error instanceof ProblemError ? error : undefined;
   const requestId = problem?.requestId;
+  const faults = problem?.validationErrors ?? [];
   const [title, text] = wordsOf(error, words);
   return (
     <div role="alert" className={styles['problem']}>
       <p className={styles['title']}>{title}</p>
-      <p>{text}</p>
-      {problem && problem.validationErrors.length > 0 && (
+      {faults.length === 0 && <p>{text}</p>}
+      {faults.length > 0 && (
         <ul>
-          {problem.validationErrors.map(({ pointer, detail }) => (
+          {faults.map(({ pointer, detail }) => (
             <li key={`${pointer} ${detail}`}>
-              <code>{pointer}</code> {detail}
+              <code>{pointer.slice(1)}</code> <bdi>{detail}</bdi>
             </li>
           ))}
         </ul>

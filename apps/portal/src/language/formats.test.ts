@@ -1,4 +1,12 @@
-import { formatBytes, formatCount, formatList, formatMs, formatNumber, formatPercent } from './formats';
+import {
+  formatBytes,
+  formatCount,
+  formatList,
+  formatMs,
+  formatNumber,
+  formatPercent,
+  formatRow,
+} from './formats';
 
 it.each([
   [0.44, '0.4 ms'],
@@ -19,6 +27,7 @@ it('writes counts, numbers, shares and lists', () => {
   expect(formatNumber(1_234.56)).toBe('1,234.6');
   expect([formatPercent(0.3333), formatPercent(0.9951, 1)]).toEqual(['33%', '99.5%']);
   expect([formatList(['a', 'b', 'c']), formatList(['a', 'b'], 'or')]).toEqual(['a, b, and c', 'a or b']);
+  expect([formatRow(['a', 'b', 'c']), formatRow([])]).toEqual(['a, b, c', '']);
 });
 
 it.each([

@@ -106,12 +106,14 @@ export const formatZone = (at: At) =>
 const lists = {
   and: new Intl.ListFormat(locale),
   or: new Intl.ListFormat(locale, { type: 'disjunction' }),
-  row: new Intl.ListFormat(locale, { type: 'unit' }),
 };
 
-/** `a, b, and c`, `a, b, or c`, or, as a row of short things, `a, b, c`. */
-export const formatList = (items: Iterable<string>, kind: 'and' | 'or' | 'row' = 'and') =>
-  lists[kind].format(items);
+/** `a, b, and c`, or `a, b, or c`. */
+export const formatList = (items: Iterable<string>, kind: 'and' | 'or' = 'and') => lists[kind].format(items);
+
+/** `a, b, c`: short things beside each other, without a word between them. */
+export const formatRow = (items: readonly string[]): string =>
+  items.length === 0 ? '' : items.reduce((former, next) => t`${former}, ${next}`);
 
 /** A name or an example within a sentence: in one from right to left its signs stay where they are. */
 export const isolated = (text: string) => (direction === 'rtl' ? `\u2068${text}\u2069` : text);

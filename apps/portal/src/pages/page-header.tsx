@@ -27,11 +27,16 @@ export function PageHeader({ title, parent, state, children }: PageHeaderProps) 
       <div className={styles['titles']}>
         {parent && (
           <p className={styles['parent']}>
-            <Link href={parent.href}>{parent.label}</Link>
+            <Link href={parent.href}>
+              <bdi>{parent.label}</bdi>
+            </Link>
           </p>
         )}
         <div className={styles['title']}>
-          <h1 ref={heading}>{title}</h1>
+          {/* It may be a name, whose signs stay where they are. */}
+          <h1 ref={heading}>
+            <bdi>{title}</bdi>
+          </h1>
           {state}
         </div>
       </div>

@@ -16,13 +16,14 @@ import {
   type NewDelivery,
   type RequestTrigger,
 } from '@hookferry/core/domain/delivery';
-import { laneNameOf, lineOf } from '@hookferry/core/domain/endpoint';
+import { type LaneName, laneNameOf, lineOf } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
   createQueueLayout,
   DELIVERIES_QUEUE,
   EVENTS_QUEUE,
   oneShard,
+  type QueueShard,
   type QueueShards,
   shardsAmong,
 } from '@hookferry/core/domain/queues';
@@ -628,6 +629,61 @@ it.each([
   },
 );
 
+/** Queues that are split again: both are the home shard of a webhook for some process. */
+function splitOver(redis: RedisClient) {
+  const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }] as const;
+  const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
+  const placement = new DeliveryPlacement(redis, { ...shards, isStable: false });
+  return { other, shards, placement, deliveryQueue: new DeliveryQueue(redis, shards) };
+}
+
+/** By the layout of before, it is in another shard, where a worker has it. */
+async function beginElsewhere(redis: RedisClient, other: QueueShard, delivery: NewDelivery, lane: LaneName) {
+  await new DeliveryQueue(redis, oneShard(other.prefix)).addAll([delivery]);
+  const atomic = createAtomic(redis);
+  const [{ job }] = await atomic([new RunningJobs(redis, other, 30_000).take('token')]);
+  const lanes = new RunningLanes(redis, other);
+  const owned = { ...delivery, lane, token: job?.token ?? '', wasHeld: false };
+  await lanes.begin(owned, delivery.eventId, delivery.line === undefined ? 'first' : 'newest');
+  const end = () => atomic([lanes.end(owned, { ...delivery, hasRequest: false }, 'nothing')]);
+  return { lanes, owned, end };
+}
+
+it('waits for a newer one whose turn has begun in another shard, where it was requested again meanwhile', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const { deliveryQueue, placement, shards, other } = splitOver(redis);
+  const now = systemClock();
+  const [older, newer] = [
+    buildEvent({ accountId, acceptedAt: now - 2 }),
+    buildEvent({ accountId, acceptedAt: now - 1 }),
+  ];
+  const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+  for (const event of [older, newer]) {
+    await eventStore.save(event)(client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+    await deliveryStore.append({ endpointId, eventId: event.id }, fact);
+  }
+  const entryOf = ({ id: eventId, acceptedAt }: typeof older) => {
+    return { accountId, endpointId, eventId, acceptedAt, isInLane: true };
+  };
+  const underWay = await beginElsewhere(redis, other, entryOf(newer), laneNameOf(endpointId));
+  const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: now } as const;
+  await deliveryQueue.addRequested([{ ...entryOf(older), request }]);
+
+  const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
+  start();
+  const { delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
+  while ((await client.zcard(delayed)) === 0 && sentIds().length === 0) await immediate();
+  expect(sentIds()).toEqual([]);
+  await underWay.end();
+  while ((await deliveryQueue.requestOf({ endpointId, eventId: older.id })) !== 'no_job') await immediate();
+  expect(sentIds()).toEqual([older.id]);
+});
+
 describe('the newest of a group, in place of an older one', () => {
   async function arrangeGroup(aheadMs = -1_000, windowMs = 1, retention = testRetention) {
     const arranged = await arrange(undefined, oneShard('bull'), retention);
@@ -697,32 +753,44 @@ describe('the newest of a group, in place of an older one', () => {
 
   it('goes in place of one that has its turn in another shard while it is under way', async () => {
     const { redis, client, older, newest, name, ...group } = await arrangeGroup();
-    const [shard, other] = [{ prefix: 'bull' }, { prefix: '{other}' }];
-    const shards = { ...oneShard('bull'), all: () => [shard, other], homeShardsOf: () => [shard, other] };
-    const deliveryQueue = new DeliveryQueue(redis, shards);
-    const placement = new DeliveryPlacement(redis, { ...shards, isStable: false });
-    // By the layout of before, the newest was added there, where a worker has it.
+    const { deliveryQueue, placement, shards, other } = splitOver(redis);
     await deliveryQueue.removeIdle([newest]);
-    await new DeliveryQueue(redis, oneShard(other.prefix)).addAll([newest]);
-    const atomic = createAtomic(redis);
-    const [{ job }] = await atomic([new RunningJobs(redis, other, 30_000).take('token')]);
-    const lanes = new RunningLanes(redis, other);
-    const owned = { ...newest, lane: name, token: job?.token ?? '', wasHeld: false };
-    await lanes.begin(owned, newest.eventId, 'newest');
-    await lanes.markSent(owned, newest);
+    const underWay = await beginElsewhere(redis, other, newest, name);
+    await underWay.lanes.markSent(underWay.owned, newest);
 
     const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
     start();
     const laneThere = queueKeysOf(other.prefix).lane(name);
     while ((await client.zcard(laneThere)) === 1 && !(await group.isLaneEmpty())) await immediate();
     await group.noteSuccessOf(newest);
-    await atomic([lanes.end(owned, { eventId: newest.eventId, hasRequest: false }, 'nothing')]);
+    await underWay.end();
     while (!(await group.isLaneEmpty())) await immediate();
     expect(sentIds()).toEqual([]);
     expect(await group.readRecord(older)).toMatchObject({
       status: 'superseded',
       supersededBy: newest.eventId,
     });
+  });
+
+  it('is the last one sent though an older one is requested again elsewhere while it is under way', async () => {
+    const { redis, older, newest, name, ...group } = await arrangeGroup();
+    const { deliveryQueue, placement, shards, other } = splitOver(redis);
+    await deliveryQueue.removeIdle([older, newest]);
+    await group.noteSuccessOf(older);
+    const underWay = await beginElsewhere(redis, other, newest, name);
+    await underWay.lanes.markSent(underWay.owned, newest);
+    const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: systemClock() } as const;
+    await deliveryQueue.addRequested([{ ...older, request }]);
+    await group.noteSuccessOf(newest);
+    await underWay.end();
+
+    const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
+    start();
+    while ((await group.readRecord(older))?.isOpen !== false || !(await group.isLaneEmpty()))
+      await immediate();
+    expect(sentIds()).toEqual([]);
+    // It stays delivered, as it was before.
+    expect(await group.readRecord(older)).toMatchObject({ isOpen: false, requestIds: ['rdl_1'] });
   });
 
   describe('that has ended after it was noted as sent', () => {

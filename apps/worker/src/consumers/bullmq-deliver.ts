@@ -227,7 +227,11 @@ async function attempt(
   const { attemptParts, placement, shard } = parts;
   const claim = <Result>(some: DeliveryRun, act: () => Promise<Result>) => placement.work(some, shard, act);
   const joinElsewhere = (some: DeliveryRun, lane: LaneRun) => placement.joinElsewhere(some, shard, lane);
-  const claiming = placement.isStable ? attemptParts : { ...attemptParts, claim, joinElsewhere };
+  const hasTurnElsewhere = (some: DeliveryRun, lane: LaneRun) =>
+    placement.hasTurnElsewhere(some, shard, lane.name);
+  const claiming = placement.isStable
+    ? attemptParts
+    : { ...attemptParts, claim, joinElsewhere, hasTurnElsewhere };
   return await orWhenReadable(parts, job, async () => {
     const result = await claim(run, () => deliver(claiming, run, abortSignal));
     return result === 'elsewhere' ? ELSEWHERE : result;

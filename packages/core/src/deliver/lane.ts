@@ -58,7 +58,7 @@ async function lookForTurn(
   lane: LaneRun,
   as: 'first' | 'newest',
 ): Promise<LaneRun> {
-  const { oldestEvents, joinElsewhere } = parts;
+  const { oldestEvents, joinElsewhere, hasTurnElsewhere } = parts;
   const { accountId, eventId } = run;
   const { place } = lane;
   const { first, isBesideJobs } = await lookBeside(parts, run, lane, as);
@@ -69,7 +69,10 @@ async function lookForTurn(
   if (await oldestEvents.hasOlder(asked)) return { ...lane, isBesideJobs, turn: 'behind_event' };
   if (as === 'newest' && (await joinElsewhere?.(run, lane)))
     return { ...lane, isBesideJobs, turn: 'behind_event' };
-  return { ...lane, isBesideJobs, turn: (await lane.begin(as)) ? 'first' : 'behind_event' };
+  const hasBegun = await lane.begin(as);
+  // Of two that begin in two shards, each has its turn before it looks for the other's: so they never both go on.
+  const isAlone = hasBegun && !(as === 'first' && (await hasTurnElsewhere?.(run, lane)));
+  return { ...lane, isBesideJobs, turn: isAlone ? 'first' : 'behind_event' };
 }
 
 // What has come into the lane with a job of its own keeps its place among those until it ends. The newest goes before: the others of

@@ -85,6 +85,8 @@ export interface AttemptParts extends SharedParts {
   ) => Promise<Result | 'elsewhere'>;
   /** Whether a delivery that goes as the newest of its lane waits, since another shard has that lane too. Absent: none has. */
   readonly joinElsewhere?: (run: DeliveryRun, lane: LaneRun) => Promise<boolean>;
+  /** Whether the turn of another delivery of the lane has begun in another shard. Absent: none has that lane. */
+  readonly hasTurnElsewhere?: (run: DeliveryRun, lane: LaneRun) => Promise<boolean>;
 }
 
 /** The part of it that every process opens. */

@@ -63,7 +63,7 @@ function faultIn(url: string, schema = any): string | undefined {
 
 describe('a literal address', () => {
   const refused = (address: string, reason: string) =>
-    `must not lead to ${address}, which is not a public address: ${reason} (DELIVERY_ALLOWED_CIDRS permits exceptions)`;
+    `must not lead to ${address}, which is not a public address: ${reason} (the operator can allow it: DELIVERY_ALLOWED_CIDRS)`;
 
   it.each([
     ['as it is', 'http://127.0.0.1/', '127.0.0.1', 'loopback'],
@@ -199,7 +199,7 @@ describe('a name', () => {
   it.each(internal)('is refused where it is internal: %s', (name) => {
     const { hostname } = new URL(`http://${name}`);
     expect(faultIn(`http://${name}/`)).toBe(
-      `must not lead to ${hostname}, which is not a public name (DELIVERY_ALLOWED_CIDRS permits exceptions)`,
+      `must not lead to ${hostname}, which is not a public name (the operator can allow it: DELIVERY_ALLOWED_CIDRS)`,
     );
   });
 

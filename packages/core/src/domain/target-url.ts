@@ -79,7 +79,7 @@ function faultOfAddress(address: string, { addressPolicy }: TargetUrlRules): str
     return `must not lead to ${address}, which DELIVERY_DENIED_CIDRS denies`;
   return (
     `must not lead to ${address}, which is not a public address: ${verdict.reason} ` +
-    '(DELIVERY_ALLOWED_CIDRS permits exceptions)'
+    '(the operator can allow it: DELIVERY_ALLOWED_CIDRS)'
   );
 }
 
@@ -88,7 +88,7 @@ const EMPTY_LABEL = /^\.|\.\./;
 function faultOfName(name: string, { allowInternalNames }: TargetUrlRules): string | undefined {
   if (EMPTY_LABEL.test(name)) return `must not lead to ${name}, which is not a host name`;
   if (!allowInternalNames && isInternalName(name))
-    return `must not lead to ${name}, which is not a public name (DELIVERY_ALLOWED_CIDRS permits exceptions)`;
+    return `must not lead to ${name}, which is not a public name (the operator can allow it: DELIVERY_ALLOWED_CIDRS)`;
   return undefined;
 }
 

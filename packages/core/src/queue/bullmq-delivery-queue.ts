@@ -56,9 +56,27 @@ export class DeliveryQueue {
     await this.stepToAdd(deliveries)(this.redis);
   }
 
-  /** Add each with its request. A delivery that has a job already is ignored: see `requestOf`. */
+  /**
+   * Add each with its request. A delivery that has a job already is ignored: see `requestOf`.
+   *
+   * While queues are split again it becomes an entry of its lane in other shards too, if they have that. So what is sent there counts for
+   * it as if it had been there alone, also if that ends before it is moved.
+   */
   async addRequested(deliveries: readonly RequestedDelivery[]): Promise<void> {
     await this.#stepToAdd(deliveries)(this.redis);
+    if (this.besideLanes) return;
+    const elsewhere = deliveries.filter(goesInOrder).flatMap((delivery) => {
+      const home = this.shards.homeShardOf(delivery.endpointId);
+      const others = this.shards
+        .homeShardsOf(delivery.endpointId)
+        .filter(({ prefix }) => prefix !== home.prefix);
+      return others.map((shard) => ({ shard, entry: toEntry(delivery) }));
+    });
+    const joined = byShard(elsewhere, ({ shard }) => shard).map(async ([shard, some]) => {
+      const entries = some.map(({ entry }) => entry);
+      await this.#shards.in(shard).addEntries(entries, { only: 'if_there' })(this.redis);
+    });
+    await Promise.all(joined);
   }
 
   /** As `addAll`, together with other steps. */
@@ -181,6 +199,11 @@ export class DeliveryQueue {
 
 function goesIntoLane({ isInLane, acceptedAt }: NewDelivery): boolean {
   return isInLane === true && acceptedAt !== undefined;
+}
+
+/** In a lane, behind others. */
+function goesInOrder(delivery: NewDelivery): boolean {
+  return goesIntoLane(delivery) && delivery.isInBatches !== true;
 }
 
 function toEntry({ endpointId, line, acceptedAt = 0, request, ...delivery }: DeliveryToAdd): EntryToAdd {

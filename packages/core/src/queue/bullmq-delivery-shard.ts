@@ -205,6 +205,12 @@ export class DeliveryShard {
     return eventId === undefined ? undefined : { eventId: eventId as EventId, acceptedAt: Number(place) };
   }
 
+  /** The entry of a lane whose turn has begun. */
+  async headOf(lane: LaneName): Promise<EventId | undefined> {
+    const head = await this.redis.hget(this.#jobs.job(laneJobIdOf(lane)), 'head');
+    return (head as EventId | null) ?? undefined;
+  }
+
   /**
    * Some entries of a lane that were accepted until a time, and not requested after it. Each call gives others; an hour after the first
    * one they come again.

@@ -240,3 +240,17 @@ it('knows an older delivery of a lane in another shard, and of no younger one', 
   await client.zadd(queueKeysOf(former.prefix).lane(lane), 4, uniqueEventId());
   expect(await isBehind()).toBe(true);
 });
+
+it('knows the turn of another delivery of a lane in another shard, and not its own', async () => {
+  const { client, placement, run, home, former } = await arrange();
+  const lane = laneNameOf(run.endpointId);
+  const job = createJobKeys(former.prefix, DELIVERIES_QUEUE).job(laneJobIdOf(lane));
+  for (const [head, hasTurn] of [
+    [undefined, false] as const,
+    [uniqueEventId(), true] as const,
+    [run.eventId, false] as const,
+  ]) {
+    if (head) await client.hset(job, 'head', head);
+    expect(await placement.hasTurnElsewhere(run, home, lane)).toBe(hasTurn);
+  }
+});

@@ -58,6 +58,16 @@ export class DeliveryPlacement {
     return (await Promise.all(read)).some((first) => first !== undefined && isBefore(first, entry));
   }
 
+  /** Whether the turn of another delivery of a lane has begun in another shard. */
+  async hasTurnElsewhere(
+    { endpointId, eventId }: Pick<DeliveryRun, 'endpointId' | 'eventId'>,
+    shard: QueueShard,
+    lane: LaneName,
+  ): Promise<boolean> {
+    const read = this.#othersThan(shard, endpointId).map((other) => other.headOf(lane));
+    return (await Promise.all(read)).some((head) => head !== undefined && head !== eventId);
+  }
+
   /**
    * Make the newest entry of a lane that goes in place of older ones an entry of that lane in other shards too, if they have it. Its turn comes
    * when all are in one: until then nobody knows which is the newest, and what was sent last.

@@ -13,7 +13,7 @@ import { PagedTable } from '../../components/paged-table';
 import { Section } from '../../components/section';
 import { ShortId } from '../../components/short-id';
 import { Time } from '../../components/time';
-import { formatList } from '../../language/formats';
+import { formatRow } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { IssueKeyDialog } from './issue-key-dialog';
 import { RevokeKeyDialog } from './revoke-key-dialog';
@@ -73,7 +73,7 @@ function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[
   return [
     { id: 'name', header: t`Name`, cell: ({ name }) => name },
     { id: 'id', header: t`Id`, width: '160px', cell: ({ id }) => <ShortId id={id} />, from: 'medium' },
-    { id: 'scopes', header: t`Scopes`, cell: ({ scopes }) => formatList(scopes, 'row'), from: 'medium' },
+    { id: 'scopes', header: t`Scopes`, cell: ({ scopes }) => formatRow(scopes), from: 'medium' },
     {
       id: 'used',
       header: t`Last used`,

@@ -44,7 +44,8 @@ const COLUMNS = [
   {
     id: 'status',
     header: t`Status`,
-    width: 'clamp(104px, 28vw, 120px)',
+    // The longest word for a status, in any language.
+    width: 'clamp(124px, 12vw, 144px)',
     cell: ({ status }) => <StatusBadge status={status} />,
   },
   {

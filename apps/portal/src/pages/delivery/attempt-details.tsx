@@ -44,7 +44,11 @@ export function AttemptDetails({ attempt, isOpen, children }: AttemptDetailsProp
         <span className={styles['soft']}>{TRIGGERS[trigger]}</span>
       </summary>
       <div className={styles['content']}>
-        {attempt.error !== null && <p className={styles['failure']}>{attempt.error}</p>}
+        {attempt.error !== null && (
+          <p className={styles['failure']}>
+            <bdi>{attempt.error}</bdi>
+          </p>
+        )}
         <div className={styles['sides']}>
           <section className={styles['content']} aria-label={t`Request of attempt ${number}`}>
             {children || <MadeBody attempt={attempt} />}
@@ -159,9 +163,11 @@ interface HeadersProps {
 
 function Headers({ title, headers }: HeadersProps) {
   return (
-    <table className={styles['headers']}>
-      <caption className={styles['title']}>{title}</caption>
-      <tbody dir="ltr">
+    <table className={styles['headers']} dir="ltr">
+      <caption className={styles['title']} dir="auto">
+        {title}
+      </caption>
+      <tbody>
         {Object.entries(headers).map(([name, value]) => (
           <tr key={name}>
             <th scope="row">{name}</th>

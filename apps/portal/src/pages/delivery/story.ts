@@ -1,6 +1,6 @@
 import { select, t } from '@lingui/core/macro';
 import type { Attempt, DeliveryWithAttempts, Hold } from '../../api/delivery-queries';
-import { formatMs } from '../../language/formats';
+import { formatMs, isolated } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
 
 /** A step of a delivery, past or future. */
@@ -97,8 +97,8 @@ function stepOf({
   response_status: status,
   trigger,
 }: Attempt): Step {
-  const response = responseOf({ last_outcome: outcome, last_response_status: status });
-  const length = formatMs(lengthMs);
+  const response = isolated(responseOf({ last_outcome: outcome, last_response_status: status }));
+  const length = isolated(formatMs(lengthMs));
   const text = select(trigger, {
     manual: `Attempt ${number}, by hand: ${response}, ${length}`,
     replay: `Attempt ${number}, by replay: ${response}, ${length}`,

@@ -23,7 +23,8 @@ export function Waterfall({ attempt }: { readonly attempt: Attempt }) {
               {ms !== undefined && (
                 <div
                   className={styles['bar']}
-                  style={{ marginInlineStart: share(startMs), width: share(ms) }}
+                  // As short as it may be, it stays within the track.
+                  style={{ marginInlineStart: `min(${share(startMs)}, 100% - 2px)`, width: share(ms) }}
                 />
               )}
             </td>

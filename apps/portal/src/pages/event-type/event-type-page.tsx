@@ -53,7 +53,10 @@ function Details({ type: { name, description, example, schema } }: { readonly ty
   return (
     <>
       <p>
-        <TextWithCode text={description} />
+        {/* In the operator's language. */}
+        <bdi>
+          <TextWithCode text={description} />
+        </bdi>
       </p>
       <Section title={t`Example of a request’s body`}>
         <CodeBlock text={JSON.stringify({ type: name, data: example }, null, 2)} label={t`Example body`} />

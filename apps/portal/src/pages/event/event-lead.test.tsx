@@ -41,7 +41,7 @@ const unsent = {
   status: null,
   reason: 'filtered',
   detail: 'Its filter does not let the event pass: total ≥ 100, found 5.',
-  conditions: [],
+  conditions: [{ path: 'total', operator: 'gte', expected: 100, found: 5, holds: false }],
   changed_since: false,
 } as const;
 
@@ -69,7 +69,7 @@ it('says to whom it went, who fails, and who does not get it and why', () => {
   });
   const counts = { ...NONE, total: 2, delivered: 1, pending: 1 };
   expect(say({ counts, deliveries: [failing, delivery('wh_crm', {})], unsent: [unsent] })).toBe(
-    'Delivered to 1 of 2 webhooks; Shop front fails (HTTP 500), and is tried again; not sent to erp: total ≥ 100, found 5.',
+    'Delivered to 1 of 2 webhooks; Shop front fails (HTTP 500), and is tried again; not sent to erp: total is 5, asked for: gte 100.',
   );
 });
 
@@ -90,7 +90,7 @@ it('is short where all is well, and where it went nowhere', () => {
   const counts = { ...NONE, total: 3, delivered: 3 };
   expect(say({ counts, deliveries: [], unsent: [] })).toBe('Delivered to all 3 webhooks.');
   expect(say({ counts: NONE, deliveries: [], unsent: [unsent] })).toBe(
-    'Sent to no webhook; not sent to erp: total ≥ 100, found 5.',
+    'Sent to no webhook; not sent to erp: total is 5, asked for: gte 100.',
   );
 });
 

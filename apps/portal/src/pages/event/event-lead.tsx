@@ -1,7 +1,7 @@
 import type { components } from '@hookferry/client';
 import { plural, t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
-import { Fragment, type ReactNode, useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
 import { type Delivery, type Hold, useDeliveries } from '../../api/delivery-queries';
 import { useExplanations } from '../../api/event-queries';
@@ -11,6 +11,7 @@ import { formatCount } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import styles from '../delivery/story.module.css';
+import { inWords } from '../webhook-form/filter-verdicts';
 
 type Event = components['schemas']['Event'];
 type Explanation = components['schemas']['Explanation'];
@@ -86,24 +87,28 @@ export function EventSentence({ counts, deliveries, unsent, names }: EventSenten
     <>
       {resultOf(counts)}
       {notYet.slice(0, MOST_NAMED).map((one) => (
-        <Fragment key={one.id}>
-          {'; '}
+        <Further key={one.id}>
           <HowItIs delivery={one} name={names.get(one.webhook_id) ?? one.webhook_id} />
-        </Fragment>
+        </Further>
       ))}
       {notYet.length > 0 && <AndMore count={rest} />}
-      {unsent.length > 0 && <Unsent unsent={unsent} names={names} />}.
+      {unsent.length > 0 && <Unsent unsent={unsent} names={names} />}
+      <Trans context="end of a sentence">.</Trans>
     </>
   );
+}
+
+/** One more part of the sentence. */
+function Further({ children }: { readonly children: ReactNode }) {
+  return <Trans>; {children}</Trans>;
 }
 
 function AndMore({ count }: { readonly count: number }) {
   if (count <= 0) return null;
   return (
-    <>
-      {'; '}
+    <Further>
       <Plural value={count} one="and # more below" other="and # more below" />
-    </>
+    </Further>
   );
 }
 
@@ -122,7 +127,11 @@ function resultOf({ total, delivered }: Event['deliveries']): string {
 
 function HowItIs({ delivery, name }: { readonly delivery: Delivery; readonly name: string }) {
   const { id, hold } = delivery;
-  const link = <Link href={`/deliveries/${encodeURIComponent(id)}`}>{name}</Link>;
+  const link = (
+    <Link href={`/deliveries/${encodeURIComponent(id)}`}>
+      <bdi>{name}</bdi>
+    </Link>
+  );
   const response = responseOf(delivery);
   const why = hold ? HOLDS[hold.reason] : t`it can’t take it just now`;
   switch (delivery.status) {
@@ -182,11 +191,14 @@ function Unsent({ unsent, names }: Pick<EventSentenceProps, 'unsent' | 'names'>)
     <>
       {unsent.slice(0, MOST_NAMED).map((one, index) => {
         const name = names.get(one.webhook_id) ?? one.webhook_uid ?? one.webhook_url ?? one.webhook_id;
-        const link = <Link href={`/webhooks/${one.webhook_id}`}>{name}</Link>;
+        const link = (
+          <Link href={`/webhooks/${one.webhook_id}`}>
+            <bdi>{name}</bdi>
+          </Link>
+        );
         const why = whyUnsent(one);
         return (
-          <Fragment key={one.webhook_id}>
-            {'; '}
+          <Further key={one.webhook_id}>
             {index > 0 ? (
               <>
                 {link}: {why}
@@ -196,7 +208,7 @@ function Unsent({ unsent, names }: Pick<EventSentenceProps, 'unsent' | 'names'>)
                 not sent to {link}: {why}
               </Trans>
             )}
-          </Fragment>
+          </Further>
         );
       })}
       <AndMore count={unsent.length - MOST_NAMED} />
@@ -205,9 +217,9 @@ function Unsent({ unsent, names }: Pick<EventSentenceProps, 'unsent' | 'names'>)
 }
 
 /** In a few words; the list below has all of it. */
-function whyUnsent({ reason, detail }: Explanation): string {
+function whyUnsent({ reason, conditions }: Explanation): string {
   if (reason !== 'filtered') return UNSENT.get(reason) ?? t`see below`;
-  return detail.replace(/^Its filter does not let the event pass: /, '').replace(/\.$/, '');
+  return conditions.map(inWords).join('; ') || t`its filter leaves it out`;
 }
 
 const UNSENT: ReadonlyMap<Explanation['reason'], string> = new Map([

@@ -12,7 +12,7 @@ import { Problem } from '../../components/problem';
 import { WholeId } from '../../components/short-id';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
-import { formatCount } from '../../language/formats';
+import { formatCount, formatRow } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { countOf, statuses } from '../deliveries/words';
@@ -108,7 +108,7 @@ function EventFacts({ event }: { readonly event: Event }) {
         ...(group === null ? {} : { [t`Group`]: group }),
         [t`Published`]: <Time at={at} />,
         ...dueOf(event),
-        [t`Deliveries`]: [formatCount(deliveries.total), went.join(', ')].filter(Boolean).join(': '),
+        [t`Deliveries`]: [formatCount(deliveries.total), formatRow(went)].filter(Boolean).join(': '),
         ...(requestId === null
           ? {}
           : {

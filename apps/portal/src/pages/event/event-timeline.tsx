@@ -105,7 +105,7 @@ function Lanes({ ownSteps, lanes, missing, range, names }: StoryProps) {
         {lanes.map(({ delivery, steps }) => (
           <li key={delivery.id}>
             <Link href={`/deliveries/${encodeURIComponent(delivery.id)}`} className={styles['name']}>
-              {nameOf(delivery, names)}
+              <bdi>{nameOf(delivery, names)}</bdi>
             </Link>
             <Track steps={steps} range={range} />
             <span className={styles['state']}>

@@ -2,6 +2,7 @@ import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { ListedEvent } from '../../api/event-queries';
 import { Badge } from '../../components/badge';
+import { formatRow } from '../../language/formats';
 import { countOf, statuses } from '../deliveries/words';
 import styles from './events-page.module.css';
 
@@ -35,7 +36,7 @@ const shownOf = (deliveries: Counted) => SHOWN.filter((status) => deliveries[sta
 /** On phones, where one badge has room: the others. */
 export function otherCounts({ deliveries }: ListedEvent): string {
   const [, ...others] = deliveries ? shownOf(deliveries) : [];
-  return others.map((status) => countOf(status, deliveries?.[status] ?? 0)).join(', ');
+  return formatRow(others.map((status) => countOf(status, deliveries?.[status] ?? 0)));
 }
 
 function Counts({ event: { deliveries, delivery_count: count } }: { readonly event: ListedEvent }) {

@@ -28,10 +28,12 @@ export function OverviewPage() {
   const isWhole = Object.keys(scope).length === 0;
   const firstRun = useFirstRun(read.standings, isWhole ? read.total : undefined);
   const isFirstRun = isWhole && firstRun.webhooks !== undefined;
+  // The first steps tell of a success themselves.
+  const hasHeadline = isWhole && (!isFirstRun || read.standings?.webhooks.some(({ isFailing }) => isFailing));
   const beginning = (
     <>
       <PageHeader title={t`Overview`} state={!isWhole && <ScopeName {...scope} names={names} />} />
-      {isWhole && !isFirstRun && <Headline standings={read.standings} now={now} />}
+      {hasHeadline && <Headline standings={read.standings} now={now} />}
       {isFirstRun && <FirstRun webhooks={firstRun.webhooks ?? []} onDone={firstRun.hide} />}
     </>
   );

@@ -32,7 +32,11 @@ it.each([
   [{ status: 'cancelled', enqueued: 1, found: 1 }, 'Cancelled: 1 of 1 event put onto the queue.'],
   [{ status: 'cancelled', enqueued: 0 }, 'Cancelled before it sent anything.'],
   [{ dry_run: true, enqueued: 0 }, 'It counted 391 events, and sent none.'],
-  [{ found: 0, enqueued: 0 }, 'No event matched: nothing was sent.'],
+  [{ mode: 'all', found: 0, enqueued: 0 }, 'No event matched: nothing was sent.'],
+  [
+    { found: 0, enqueued: 0 },
+    'No delivery was given up or cancelled in this time: nothing was sent. Those that wait for a retry are another choice.',
+  ],
 ] as const)('says how far it is: %j', (changes, text) => {
   expect(progressText({ ...replay, ...changes })).toBe(text);
 });

@@ -9,7 +9,13 @@ import { locale } from '../../language/language';
 type Results = NonNullable<ReplayWithResults['results']>;
 
 /** How far it is, in a sentence. */
-export function progressText({ status, dry_run: isDryRun, found, enqueued }: ReplayWithResults): string {
+export function progressText({
+  status,
+  dry_run: isDryRun,
+  mode,
+  found,
+  enqueued,
+}: ReplayWithResults): string {
   const events = plural(found, { one: '# event', other: '# events' });
   const sent = formatCount(enqueued);
   if (status === 'counting') return t`Counting: ${events} so far.`;
@@ -19,6 +25,8 @@ export function progressText({ status, dry_run: isDryRun, found, enqueued }: Rep
     return enqueued === 0
       ? t`Cancelled before it sent anything.`
       : t`Cancelled: ${sent} of ${events} put onto the queue.`;
+  if (found === 0 && mode === 'failed')
+    return t`No delivery was given up or cancelled in this time: nothing was sent. Those that wait for a retry are another choice.`;
   if (found === 0) return t`No event matched: nothing was sent.`;
   return t`${sent} of ${events} put onto the queue.`;
 }

@@ -12,7 +12,7 @@ import { SelectField } from '../../components/field';
 import { isJson, prettyJson } from '../../components/json-text';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { formatNumber, formatTime } from '../../language/formats';
+import { formatNumber, formatTime, isolated } from '../../language/formats';
 import { EVERY_EVENT, isWithin } from '../webhook-form/event-choice';
 import styles from './transformation.module.css';
 
@@ -52,7 +52,7 @@ export function TryPanel({ webhook, code, onFault }: TryPanelProps) {
             <optgroup label={t`The last events of its types`}>
               {events.map(({ id, type, created_at: at }) => (
                 <option key={id} value={`event:${id}`}>
-                  {type}, {formatTime(new Date(at))}
+                  {isolated(type)} · {isolated(formatTime(new Date(at)))}
                 </option>
               ))}
             </optgroup>

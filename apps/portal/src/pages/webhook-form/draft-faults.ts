@@ -39,12 +39,19 @@ function faultsOfMembers(draft: Draft): readonly ValidationError[] {
   // A value that is masked is one that stays as it is.
   const headers = draft.headers.filter(({ value }) => value !== MASK);
   const { auth: _auth, ...body } = bodyOf({ ...draft, headers });
-  const validationErrors = checkEndpointDraft(body);
-  if (isJson(draft.filter)) return validationErrors;
-  return [
-    ...validationErrors.filter(({ pointer }) => pointer !== '/filter'),
-    { pointer: '/filter', detail: t`must be JSON` },
+  const own: readonly ValidationError[] = [
+    ...(isWebUrl(draft.url) ? [] : [{ pointer: '/url', detail: NO_WEB_URL }]),
+    ...(isJson(draft.filter) ? [] : [{ pointer: '/filter', detail: t`must be JSON` }]),
   ];
+  const ofService = checkEndpointDraft(body);
+  return [...ofService.filter((one) => !own.some(({ pointer }) => pointer === one.pointer)), ...own];
+}
+
+const NO_WEB_URL = t`must be a URL that begins with https://, such as https://example.com/webhooks`;
+
+/** The slip that people make most is told in their language: the service's words are English. */
+function isWebUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 function isJson(text: string): boolean {

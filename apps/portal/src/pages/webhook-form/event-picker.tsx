@@ -151,7 +151,10 @@ function Choice({
         />
         <span>
           <code>{name}</code>
-          {deprecated && ` ${t`(deprecated)`}`} <TextWithCode text={description} />
+          {deprecated && ` ${t`(deprecated)`}`} {/* In the operator's language. */}
+          <bdi>
+            <TextWithCode text={description} />
+          </bdi>
         </span>
       </label>
       <details className={styles['example']}>

@@ -2,6 +2,7 @@ import type { components } from '@hookferry/client';
 import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Badge } from '../../components/badge';
+import { isolated } from '../../language/formats';
 import styles from './webhook-form.module.css';
 
 type Tried = components['schemas']['FilterTried'];
@@ -69,9 +70,11 @@ function Verdict({
   );
 }
 
-function inWords({ path, operator, expected, found }: Condition): string {
-  const [value, wanted] = [JSON.stringify(found), JSON.stringify(expected)];
-  return found === undefined
-    ? t`${path} is not there, asked for: ${operator} ${wanted}`
-    : t`${path} is ${value}, asked for: ${operator} ${wanted}`;
+/** A condition that left an event out. One that holds stands within `$not`. */
+export function inWords({ found, holds, ...condition }: Condition): string {
+  const operator = holds ? `$not ${condition.operator}` : condition.operator;
+  const [path, wanted] = [isolated(condition.path), isolated(JSON.stringify(condition.expected))];
+  if (found === undefined) return t`${path} is not there, asked for: ${operator} ${wanted}`;
+  const value = isolated(JSON.stringify(found));
+  return t`${path} is ${value}, asked for: ${operator} ${wanted}`;
 }

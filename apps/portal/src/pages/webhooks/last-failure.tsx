@@ -1,4 +1,5 @@
 import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';
 import type { Health } from '../../api/webhook-queries';
 import { Time } from '../../components/time';
@@ -15,13 +16,14 @@ export function LastFailure({ health, form = 'long' }: LastFailureProps) {
   if (at === null) return t`never`;
   if (failure === null) return <Time at={at} form={form} />;
   const { outcome, response_status: status } = failure;
+  const link = (
+    <Link href={`/deliveries/${encodeURIComponent(failure.delivery_id)}`}>
+      <bdi>{responseOf({ last_outcome: outcome, last_response_status: status })}</bdi>
+    </Link>
+  );
   return (
-    <>
-      <Link href={`/deliveries/${encodeURIComponent(failure.delivery_id)}`}>
-        {responseOf({ last_outcome: outcome, last_response_status: status })}
-      </Link>
-      {', '}
-      <Time at={at} form={form} />
-    </>
+    <Trans>
+      {link}, <Time at={at} form={form} />
+    </Trans>
   );
 }
