@@ -38,6 +38,11 @@ it.each<[LineRule, LineBounds, string]>([
     NEWEST,
     'a request after that of a newer one of its line',
   ],
+  [
+    'what was sent in place of others counts whatever the settings are by then',
+    NEWEST,
+    'a request after that of a newer one of its line',
+  ],
 ])('relies on this: %s', (without, bounds, seen) => {
   const { violations } = explored(bounds, without);
   expect(Object.keys(violations)).toContain(seen);

@@ -6,12 +6,13 @@ export type LineRule =
   | 'a closed line is held before its job is delayed'
   | 'one begins only if it still is the first, or the newest'
   | 'the last one that was sent is known as long as others are there'
+  | 'what was sent in place of others counts whatever the settings are by then'
   | 'an older event on its queue is waited for';
 
 export interface LineBounds {
   /** Whether only the newest of a line is sent. */
   readonly coalesces: boolean;
-  /** How often a worker dies, or a delivery is cancelled. */
+  /** How often a worker dies, a delivery is cancelled, or the webhook's setting changes. */
   readonly faults: number;
 }
 
@@ -36,9 +37,12 @@ interface Run {
   readonly at: 'idle' | 'taken' | 'chosen' | 'in window' | 'refused' | 'admitted' | 'sending' | 'ending';
   readonly line: number;
   readonly of: number;
+  /** Whether it goes in place of older ones. */
+  readonly goesAsNewest?: boolean | undefined;
 }
 
 interface LinesState {
+  readonly coalesces: boolean;
   readonly deliveries: readonly Delivery[];
   readonly lines: readonly Line[];
   readonly runs: readonly Run[];
@@ -80,6 +84,7 @@ export function linesOfOne({
   const world = { bounds, without };
   return {
     initial: {
+      coalesces: bounds.coalesces,
       deliveries: LINE_OF.map((line) => ({
         line,
         isPublished: false,
@@ -115,6 +120,11 @@ function* stepsFrom(world: World, state: LinesState): Iterable<Step<LinesState>>
   for (const [number, line] of state.lines.entries()) yield* lineSteps(world, state, number, line);
   for (const [number, run] of state.runs.entries()) yield* runSteps(world, state, number, run);
   if (state.isWakeUpDue) yield ordinary('a wake-up', wakenUp(world, state));
+  if (state.coalesces && state.faultsLeft > 0) {
+    const faultsLeft = state.faultsLeft - 1;
+    const lines = state.lines.map((line) => ({ ...line, isWindowOver: true }));
+    yield accident('all are to be sent', { ...state, lines, coalesces: false, faultsLeft });
+  }
 }
 
 function* publishSteps(
@@ -167,7 +177,7 @@ function* runSteps(world: World, state: LinesState, number: number, run: Run): I
       break;
     case 'chosen':
       if (state.runs.filter((other) => other.at === 'admitted' || other.at === 'sending').length < PERMITS) {
-        const marked = world.bounds.coalesces ? withLine(state, line, { sent: of }) : state;
+        const marked = run.goesAsNewest ? withLine(state, line, { sent: of }) : state;
         yield step('is admitted', 'admitted', marked);
       } else if (world.without === 'a closed line is held before its job is delayed') {
         yield step('is delayed', 'refused', withLine(state, line, { job: 'delayed' }));
@@ -177,7 +187,7 @@ function* runSteps(world: World, state: LinesState, number: number, run: Run): I
     case 'refused': {
       const isLate = world.without === 'a closed line is held before its job is delayed' && at === 'refused';
       const delayed = isLate ? closed(state, line, of) : withLine(state, line, { job: 'delayed' });
-      const isChosen = world.bounds.coalesces || state.deliveries[of]?.wasSent === false;
+      const isChosen = run.goesAsNewest || state.deliveries[of]?.wasSent === false;
       const left = isChosen ? withLine(delayed, line, { head: undefined }) : delayed;
       yield ordinary(`run ${number} DELAYs ${line}`, withRun(left, number, IDLE));
       break;
@@ -212,9 +222,15 @@ function* choose(world: World, state: LinesState, number: number, run: Run): Ite
   const { line, of } = run;
   const { sent, isWindowOver } = lineAt(state, line);
   const delivery = state.deliveries[of];
-  const go = (name: string, at: Run['at'], from = state, to = of) =>
-    ordinary(`run ${number} ${name}, ${to}`, withRun(from, number, { line, of: to, at }));
+  const go = (name: string, at: Run['at'], from = state, to = of, goesAsNewest?: boolean) =>
+    ordinary(`run ${number} ${name}, ${to}`, withRun(from, number, { line, of: to, at, goesAsNewest }));
   if (delivery?.end !== 'none') return yield go('finds its end', 'ending');
+  const counts =
+    state.coalesces ||
+    world.without !== 'what was sent in place of others counts whatever the settings are by then';
+  if (counts && sent !== undefined && of < sent && state.deliveries[sent]?.wasSent) {
+    return yield go('ends as superseded', 'ending', withDelivery(state, of, { end: 'superseded' }));
+  }
   const isOlderComing = state.deliveries.some(
     (other, index) => other.line === line && index < of && !other.isPublished,
   );
@@ -225,17 +241,13 @@ function* choose(world: World, state: LinesState, number: number, run: Run): Ite
   }
   const asks = world.without !== 'one begins only if it still is the first, or the newest';
   const { head } = lineAt(state, line);
-  if (!world.bounds.coalesces || sent === of) {
+  if (!state.coalesces || (sent === of && !run.goesAsNewest)) {
     if (firstOf(state, line) === of || head === of || !asks)
-      return yield go('BEGINs', 'chosen', withLine(state, line, { head: of }));
+      return yield go('BEGINs', 'chosen', withLine(state, line, { head: of }), of, sent === of);
     return yield ordinary(
       `run ${number} is not the first any more`,
       withRun(withLine(state, line, { job: 'waiting' }), number, IDLE),
     );
-  }
-  if (sent !== undefined && of < sent) {
-    const superseded = withDelivery(state, of, { end: 'superseded' });
-    return yield go('ends as superseded', 'ending', superseded);
   }
   if (!isWindowOver) {
     return yield go('WAITs for newer ones', 'in window', withLine(state, line, { closed: 'window' }));
@@ -245,8 +257,8 @@ function* choose(world: World, state: LinesState, number: number, run: Run): Ite
     return yield go('finds the end of the newest', 'ending', state, newest);
   // It was read before: a newer one may have come since.
   const chosen = withLine(state, line, { head: of });
-  if (newest === of || !asks) yield go('BEGINs as the newest', 'chosen', chosen);
-  if (newest !== undefined && newest !== of) yield go('reads the newest', 'taken', state, newest);
+  if (newest === of || !asks) yield go('BEGINs as the newest', 'chosen', chosen, of, true);
+  if (newest !== undefined && newest !== of) yield go('reads the newest', 'taken', state, newest, true);
 }
 
 function wakenUp(world: World, state: LinesState): LinesState {

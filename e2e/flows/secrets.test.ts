@@ -103,6 +103,7 @@ it('keeps a delivery, and burns no attempt of it, while a worker lacks the key',
   expect(line).toMatchObject({
     level: 'warn',
     queue: 'deliveries',
+    reason: 'secret_unreadable',
     error: expect.stringMatching(/SECRETS_ENCRYPTION_KEY/),
   });
   await unknownEndpoint.end();

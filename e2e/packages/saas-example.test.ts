@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -67,6 +67,22 @@ interface Company {
 
 let acme: Company;
 let globex: Company;
+
+it('is set up only where it is told to, and says in a line that the key is of another service', () => {
+  const setUp = (environment: object) =>
+    spawnSync('node', ['setup.mjs'], {
+      cwd: project.folder,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], ...environment },
+    });
+  const nowhere = setUp({ OPERATOR_KEY: stack.bootstrapKey });
+  expect([nowhere.status, nowhere.stderr]).toEqual([2, expect.stringMatching(/^Set HOOKFERRY_URL .*\n$/)]);
+  const elsewhere = setUp({
+    HOOKFERRY_URL: stack.client.baseUrl,
+    OPERATOR_KEY: `whk_${'a'.repeat(16)}_${'b'.repeat(52)}`,
+  });
+  expect([elsewhere.status, elsewhere.stderr]).toEqual([1, expect.stringMatching(/^[^\n]*key[^\n]*\n$/)]);
+});
 
 it('gives each company webhooks of its own, for its own orders', async () => {
   acme = await signUp('Acme <b>Ltd');

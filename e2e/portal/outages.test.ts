@@ -301,7 +301,11 @@ describe('while Redis is away', () => {
     await page.getByLabel('Description').fill('Written meanwhile');
     await redis.kill();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('Redis is not reachable', { exact: true }).first().waitFor();
+    await page
+      .getByRole('alert')
+      .getByText('Redis is not reachable, or takes no writes', { exact: true })
+      .first()
+      .waitFor();
     expect(await page.getByLabel('Description').inputValue()).toBe('Written meanwhile');
     await redis.start();
     await portal.client.waitUntilReady();

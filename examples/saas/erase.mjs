@@ -4,9 +4,9 @@
 import { createClient, WebhooksApiError } from '@hookferry/client';
 import { Store } from './store.mjs';
 
-const { HOOKFERRY_URL = 'http://127.0.0.1:3000', OPERATOR_KEY } = process.env;
-if (!OPERATOR_KEY) {
-  console.error("Set OPERATOR_KEY: `npm start` of Hookferry keeps the operator's in .data/api-key.");
+const { HOOKFERRY_URL, OPERATOR_KEY } = process.env;
+if (!HOOKFERRY_URL || !OPERATOR_KEY) {
+  console.error('Set HOOKFERRY_URL and OPERATOR_KEY: `npm start` of Hookferry keeps both in .data/env.');
   process.exit(2);
 }
 const client = createClient({ baseUrl: HOOKFERRY_URL, apiKey: OPERATOR_KEY });

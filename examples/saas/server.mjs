@@ -9,7 +9,11 @@ import { Outbox } from './outbox.mjs';
 import { ordersPage, settingsPage, webhooksPage, welcomePage } from './pages.mjs';
 import { Store } from './store.mjs';
 
-const { HOOKFERRY_URL = 'http://127.0.0.1:3000', HOOKFERRY_API_KEY, PORT = '4100' } = process.env;
+const { HOOKFERRY_URL, HOOKFERRY_API_KEY, PORT = '4100' } = process.env;
+if (!HOOKFERRY_URL) {
+  console.error('Set HOOKFERRY_URL: `npm start` of Hookferry keeps it in .data/env.');
+  process.exit(2);
+}
 // Where browsers reach it.
 const { HOOKFERRY_PUBLIC_URL = HOOKFERRY_URL } = process.env;
 const COOKIE = 'login';

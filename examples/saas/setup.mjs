@@ -4,9 +4,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { createClient } from '@hookferry/client';
 
-const { HOOKFERRY_URL = 'http://127.0.0.1:3000', OPERATOR_KEY } = process.env;
-if (!OPERATOR_KEY) {
-  console.error("Set OPERATOR_KEY: `npm start` of Hookferry keeps the operator's in .data/api-key.");
+const { HOOKFERRY_URL, OPERATOR_KEY } = process.env;
+if (!HOOKFERRY_URL || !OPERATOR_KEY) {
+  console.error('Set HOOKFERRY_URL and OPERATOR_KEY: `npm start` of Hookferry keeps both in .data/env.');
   process.exit(2);
 }
 const client = createClient({ baseUrl: HOOKFERRY_URL, apiKey: OPERATOR_KEY });
@@ -17,25 +17,34 @@ const schema = {
   required: ['id'],
 };
 const TYPES = { 'order.created': 'An order was placed.', 'order.paid': 'An order was paid.' };
-for (const [name, description] of Object.entries(TYPES)) {
-  await client.PUT('/v1/event-types/{name}', {
-    params: { path: { name } },
-    body: { description, schema, example: { id: 'ord_1', total: 99.5 } },
-  });
-  console.log(`${name} is an event type.`);
+
+async function setUp() {
+  for (const [name, description] of Object.entries(TYPES)) {
+    await client.PUT('/v1/event-types/{name}', {
+      params: { path: { name } },
+      body: { description, schema, example: { id: 'ord_1', total: 99.5 } },
+    });
+    console.log(`${name} is an event type.`);
+  }
+
+  if (existsSync('backend-key')) {
+    console.log('The key in backend-key is kept.');
+  } else {
+    const { key } = await client.POST('/v1/api-keys', {
+      body: {
+        name: 'shop backend',
+        // Makes accounts and acts for them, within the scopes beside it. It can't delete accounts or issue keys.
+        scopes: ['accounts:act', 'events:write', 'webhooks:read', 'webhooks:write', 'portal:write'],
+        event_types: ['order.*'],
+      },
+    });
+    writeFileSync('backend-key', `${key}\n`, { mode: 0o600 });
+    console.log('The key of the backend is in backend-key.');
+  }
 }
 
-if (existsSync('backend-key')) {
-  console.log('The key in backend-key is kept.');
-} else {
-  const { key } = await client.POST('/v1/api-keys', {
-    body: {
-      name: 'shop backend',
-      // Makes accounts and acts for them, within the scopes beside it. It can't delete accounts or issue keys.
-      scopes: ['accounts:act', 'events:write', 'webhooks:read', 'webhooks:write', 'portal:write'],
-      event_types: ['order.*'],
-    },
-  });
-  writeFileSync('backend-key', `${key}\n`, { mode: 0o600 });
-  console.log('The key of the backend is in backend-key.');
-}
+// What went wrong is said by its message: mostly that the key is not one of this service.
+setUp().catch((error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});

@@ -40,7 +40,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   headers_too_large: { status: 431, title: 'Headers too large' },
   secret_unreadable: { status: 500, title: 'A stored secret cannot be read' },
   internal_error: { status: 500, title: 'Internal error' },
-  storage_unavailable: { status: 503, title: 'Redis is not reachable' },
+  storage_unavailable: { status: 503, title: 'Redis is not reachable, or takes no writes' },
   clock_skewed: { status: 503, title: 'The clock of the service is wrong' },
   history_unavailable: { status: 503, title: 'The history (PostgreSQL) is not reachable' },
 };

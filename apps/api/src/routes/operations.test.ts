@@ -7,7 +7,7 @@ import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import request, { type Test } from 'supertest';
-import { startTestApi, type TestApi } from '../testing/start-test-api';
+import { startApi, startTestApi, type TestApi } from '../testing/start-test-api';
 
 let api: TestApi;
 let operatorKey: string;
@@ -233,6 +233,29 @@ describe('GET /v1/operations/readiness', () => {
       values: {},
       detail: 'Somebody reads the metrics of this API.',
     });
+  });
+
+  it('says when its key is not the one that sealed what is stored', async () => {
+    await createWebhook();
+    const otherKey = Buffer.alloc(32, 'another').toString('base64');
+    const other = await startApi({ REDIS_URL: api.redis.url, SECRETS_ENCRYPTION_KEY: otherKey });
+    try {
+      const { body } = await request(other.url)
+        .get('/v1/operations/readiness')
+        .set('authorization', `Bearer ${operatorKey}`)
+        .expect(200);
+      expect(body.checks).toContainEqual({
+        check: 'encryption_key',
+        level: 'required',
+        docs: 'docs/security.md#secrets-at-rest',
+        state: 'missing',
+        code: 'encryption_key_unreadable',
+        values: {},
+        detail: expect.stringContaining('SECRETS_ENCRYPTION_KEY lacks the key that sealed them'),
+      });
+    } finally {
+      await other.close();
+    }
   });
 
   it('names settings that a worker has otherwise, without a value', async () => {

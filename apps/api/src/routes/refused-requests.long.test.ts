@@ -180,12 +180,22 @@ describe('the right form of what is wrong', () => {
     [webhook({ url: 'ftp://receiver.example.com/' }), '/url', 'must be a URL that begins with https://'],
     [webhook({ headers: { 'a b': 'x' } }), '/headers/a b', 'such as X-Tenant'],
     [webhook({ coalesce: { every: 1 } }), '/coalesce/every', 'the known ones are window_ms'],
+    [
+      webhook({ ordering: 'group', coalesce: { window_ms: 1 }, format: 'cloudevents_batch' }),
+      '/coalesce',
+      'take cloudevents_structured or cloudevents_binary',
+    ],
     [webhook({ filter: 'DE' }), '/filter', 'such as {"order.country":"DE"}'],
     [webhook({ auth: { type: 'oauth2', private_key: 5 } }), '/auth/private_key', 'a string, or an object'],
     [['get', '/v1/deliveries?limit=many'], '?/limit', 'must be a whole number from 1 to 200'],
     [['get', '/v1/deliveries?status=held&status=delivered'], '?/status', 'must be given once'],
     [['get', '/v1/deliveries?Limit=1'], '?/Limit', 'did you mean "limit"?'],
     [['get', '/v1/events?page=2'], '?/page', 'the known ones are limit, cursor'],
+    [
+      ['post', '/v1/api-keys', { name: 'ci', scopes: [], account_id: 'acme' }],
+      '/account_id',
+      'header X-Account-Id',
+    ],
     [['get', '/v1/account/usage?page=2'], '?/page', 'none can be given here'],
     [['get', '/v1/notifications?contact_id=4711'], '?/contact_id', 'ct_ and 22 of 0-9 a-z'],
     [

@@ -902,6 +902,86 @@ describe('the newest of a group, in place of an older one', () => {
     expect(await listed({ endpointId })).not.toContain(older.eventId);
   });
 
+  const disabled = { status: 'disabled', disabledReason: 'client', whileDisabled: 'discard' } as const;
+
+  it.each([
+    ['all are to be sent', {}, []],
+    ['in strict order', { ordering: 'strict' }, []],
+    ['in batches', { batch: { max_events: 5 } }, []],
+    ['without an order', { ordering: 'none' }, []],
+    ['by a webhook that was disabled and discards', disabled, []],
+    ['all are to be sent, once it was tried in vain', {}, ['http_5xx']],
+    ['in batches, once it was tried in vain', { batch: { max_events: 5 } }, ['http_5xx']],
+    ['in strict order, once it was tried in vain', { ordering: 'strict' }, ['http_5xx']],
+  ] as const)('is the last one of them that is sent, also if by then %s', async (_how, change, failures) => {
+    const { redis, client, endpointStore, deliveryStore, older, newest, ...group } = await arrangeGroup();
+    const { accountId, endpointId } = newest;
+    const changeSettings = () =>
+      endpointStore.update(accountId, endpointId, (before) => ({
+        ...before,
+        coalesce: undefined,
+        ...change,
+      }));
+    const { start, requests, stop } = openProcess(redis, {
+      async receive() {
+        if (requests.length === 1) await changeSettings();
+        return responded(204);
+      },
+    });
+    for (const outcome of failures) {
+      // Its worker died before it looked at the older one.
+      const [{ job }] = await createAtomic(redis)([
+        new RunningJobs(redis, { prefix: 'bull' }, 30_000).take('token'),
+      ]);
+      const lanes = new RunningLanes(redis, { prefix: 'bull' });
+      const owned = { ...newest, lane: group.name, token: job?.token ?? '', wasHeld: false };
+      await lanes.begin(owned, newest.eventId, 'newest');
+      await lanes.markSent(owned, newest);
+      const nextAttemptAt = newest.acceptedAt;
+      await deliveryStore.append(newest, {
+        kind: 'attempted',
+        attempt: buildAttempt({ outcome }),
+        nextAttemptAt,
+      });
+      await changeSettings();
+      const [{ lock, active, wait }, id] = [createJobKeys('bull', DELIVERIES_QUEUE), laneJobIdOf(group.name)];
+      await client.multi().del(lock(id)).lrem(active, 0, id).lpush(wait, id).exec();
+    }
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    while ((await group.readRecord(newest))?.isOpen !== false) await immediate();
+    await stop();
+    expect(requests).toHaveLength(1);
+    expect(await group.readRecord(older)).toMatchObject({
+      status: 'superseded',
+      supersededBy: newest.eventId,
+    });
+  });
+
+  it('supersedes none that is redelivered once all are to be sent', async () => {
+    const { redis, endpointStore, older, newest, ...group } = await arrangeGroup();
+    const { accountId, endpointId } = newest;
+    const { start, sentIds } = openProcess(redis, {
+      async receive() {
+        if (sentIds().length > 1) return responded(204);
+        await group.add(group.build(2));
+        await endpointStore.update(accountId, endpointId, (before) => ({ ...before, coalesce: undefined }));
+        const ended = { kind: 'superseded', by: newest.eventId } as const;
+        await group.deliveryStore.append(older, ended);
+        await group.deliveryStore.append(older, {
+          kind: 'requested',
+          requestId: 'rdl_1',
+          trigger: 'manual',
+          requestedAt: systemClock(),
+        });
+        return responded(204);
+      },
+    });
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds().slice(0, 2)).toEqual([newest.eventId, older.eventId]);
+  });
+
   it('leaves its place to one that came after it, once its request could not be sent', async () => {
     const { redis, older, newest, ...group } = await arrangeGroup();
     const deliveryQueue = new DeliveryQueue(redis, oneShard('bull'));
@@ -922,6 +1002,30 @@ describe('the newest of a group, in place of an older one', () => {
       supersededBy: newer.id,
     });
   });
+});
+
+it('keeps its place behind earlier events when it becomes an entry again, though the clock was set back between them', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const now = systemClock();
+  const first = buildEvent({ accountId, acceptedAt: now });
+  const second = buildEvent({ accountId, acceptedAt: now - 60_000 });
+  const { deliveryQueue, besideLanes } = buildAdmission({ redis, clock: systemClock });
+  const place = { line: undefined, isNew: true };
+  for (const { id: eventId, acceptedAt, ...event } of [first, second]) {
+    await eventStore.save({ id: eventId, acceptedAt, ...event })(client);
+    await deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], acceptedAt))(client);
+    await besideLanes.join(endpointId, [{ eventId, acceptedAt, ...place }])(client);
+  }
+  for (const { id: eventId } of [second, first])
+    await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
+  const { start, sentIds } = openProcess(redis);
+  start();
+  while (sentIds().length < 2) await immediate();
+  expect(sentIds()).toEqual([first.id, second.id]);
 });
 
 describe('in one request', () => {

@@ -248,7 +248,8 @@ async function orWhenReadable(
     return await deliverNow();
   } catch (error) {
     if (!isUnreadableSecret(error)) throw error;
-    emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
+    const reason = 'secret_unreadable';
+    emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', reason, error });
     return { kind: 'later', delayMs: UNREADABLE_SECRET_DELAY_MS };
   }
 }

@@ -1,4 +1,5 @@
 import { DELIVERIES_QUEUE, ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
+import { secretUnreadable } from '@hookferry/core/endpoints/seal';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { JOB_VERSION } from '@hookferry/core/queue/bullmq-event-queue';
@@ -65,9 +66,10 @@ describe('bullmq put back', () => {
   });
 
   it.each([
-    ['a second while Redis is away', new Error('Connection is closed.'), 0, 1_000],
-    ['longer each time after a bug', new RangeError('Invalid array length'), 50_000, 64_000],
-  ])('delays a job that failed for %s', async (_what, error, atLeast, atMost) => {
+    ['a second while Redis is away', new Error('Connection is closed.'), 'unavailable', 0, 1_000],
+    ['a minute while a secret is not to be read', secretUnreadable(), 'secret_unreadable', 50_000, 60_000],
+    ['longer each time after a bug', new RangeError('Invalid array length'), 'other', 50_000, 64_000],
+  ])('delays a job that failed for %s', async (_what, error, reason, atLeast, atMost) => {
     const { job, queue } = await arrange();
     job.attemptsStarted = 6;
     const fail = async () => {
@@ -78,7 +80,7 @@ describe('bullmq put back', () => {
     const delayMs = (await queue.getDelayed())[0]?.delay ?? Number.NaN;
     expect(delayMs).toBeGreaterThan(atLeast);
     expect(delayMs).toBeLessThanOrEqual(atMost);
-    expect(signals.named('job.interrupted')).toMatchObject([{ error }]);
+    expect(signals.named('job.interrupted')).toMatchObject([{ reason, error }]);
   });
 
   describe.each([

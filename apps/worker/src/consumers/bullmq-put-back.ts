@@ -1,5 +1,6 @@
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
+import type { InterruptionReason } from '@hookferry/core/domain/signals/work';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { systemClock } from '@hookferry/core/platform/clock';
@@ -79,15 +80,21 @@ export async function orTryAgainSoon<Result>(
     return await work();
   } catch (error) {
     if (error instanceof UnrecoverableError || error instanceof DelayedError) throw error;
-    emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
-    return await delayJob(job, token, delayAfter(error, job));
+    const reason = reasonOf(error);
+    emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', reason, error });
+    return await delayJob(job, token, delayAfter(reason, error, job));
   }
 }
 
-function delayAfter(error: unknown, job: Job): number {
-  if (isUnreadableSecret(error)) return UNREADABLE_SECRET_DELAY_MS;
-  if (error instanceof AppError) return error.retryAfterMs ?? SOON_MS;
-  return isUnavailable(error) ? SOON_MS : longerEachTime(job);
+function reasonOf(error: unknown): InterruptionReason {
+  if (isUnreadableSecret(error)) return 'secret_unreadable';
+  return error instanceof AppError || isUnavailable(error) ? 'unavailable' : 'other';
+}
+
+function delayAfter(reason: InterruptionReason, error: unknown, job: Job): number {
+  if (reason === 'secret_unreadable') return UNREADABLE_SECRET_DELAY_MS;
+  if (reason === 'other') return longerEachTime(job);
+  return (error instanceof AppError ? error.retryAfterMs : undefined) ?? SOON_MS;
 }
 
 const FIRST_DELAY_MS = 1_000;

@@ -23,7 +23,8 @@ class Webhooks:
         events: types (`order.created`), prefixes (`order.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
         `filter`, `rate_limit`, `rate_limit_unit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `signing`, `tls`,
         `status`, `description`, `verification` (`challenge` or `cloudevents`),
-        `ordering` (`none`, `strict` or `group`), `coalesce` (`{"window_ms": …}`: only a group's newest event),
+        `ordering` (`none`, `strict` or `group`), `coalesce` (`{"window_ms": …}`: only a group's newest event;
+        neither with `batch` nor with the format `cloudevents_batch`),
         `batch` (`{"max_events": …, "max_wait_ms": …, "max_bytes": …}`: several events in one request),
         `format` (`native`, `cloudevents_structured`, `cloudevents_binary`, `cloudevents_batch`), `cloudevents`,
         `auth` (what requests carry in `Authorization`: `{"type": "oauth2", "token_url": …, "client_id": …,

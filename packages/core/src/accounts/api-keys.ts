@@ -16,6 +16,7 @@ import type { Act } from '../domain/audit';
 import { AppError, invalidRequest } from '../platform/app-error';
 import { type Clock, formatTime, formatTimeOrNull, timeSchema } from '../platform/clock';
 import { encodeBytes, type NewId, newSecretBytes, type SecretBytes } from '../platform/ids';
+import { foundElsewhere } from '../platform/zod-words';
 import type { AccountStore } from './redis-account-store';
 import type { ApiKeyPage, ApiKeyStore, ListedApiKey } from './redis-api-key-store';
 
@@ -255,6 +256,9 @@ export function newApiKeySchema(clock: Clock) {
     .refine(({ event_types, scopes: may }) => event_types == null || may.includes('events:write'), {
       path: ['event_types'],
       message: 'has no effect without the scope "events:write"',
+    })
+    .register(foundElsewhere, {
+      account_id: 'is given by the header X-Account-Id: the key belongs to that account',
     })
     .transform(({ expires_at: expiresAt, event_types: eventTypes, ...input }) => ({
       ...input,

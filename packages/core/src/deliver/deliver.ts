@@ -16,7 +16,15 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import { endThoseOver, goesInPlaceOfOlder, leaveLane, supersedeOlder, takeTurn, waitAlone } from './lane';
+import {
+  endThoseOver,
+  endThoseSentFor,
+  goesInPlaceOfOlder,
+  leaveLane,
+  supersedeOlder,
+  takeTurn,
+  waitAlone,
+} from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';
@@ -42,6 +50,8 @@ export async function deliver(
   const loaded = await loadDelivery(parts, run);
   if (loaded.kind !== 'ready') passOn(parts, run);
   if (loaded.kind === 'ended') return DONE;
+  const over = run.lane && (await endThoseSentFor(parts, loaded, run, run.lane));
+  if (over) return over;
   if (run.lane && run.lane.name !== findLane(loaded.endpoint, loaded.event.group)) {
     return await leaveLane(parts, run, run.lane, loaded.endpoint);
   }

@@ -1,8 +1,8 @@
 import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
-import { type Endpoint, findLane, lineOfLane, placeInOrder } from '../domain/endpoint';
+import { type Endpoint, findLane, type LaneName, lineOfLane, placeInOrder } from '../domain/endpoint';
 import { AGAIN_AT_ONCE, type DeliverResult, DONE, passOn } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
-import { endUnsent, isGone, loadDelivery, type ReadyDelivery } from './load-delivery';
+import { endUnsent, isGone, type LoadedDelivery, loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
@@ -29,7 +29,7 @@ export async function takeTurn(
     const lane = findLane(endpoint, event.group);
     const inOrder = attemptNumber > 1 ? 'keeps_turn' : 'in_order';
     const place = endpoint.ordering === 'none' ? 'in_batches' : inOrder;
-    const hasJoined = lane && (await run.joinLane?.(lane, event.acceptedAt, place)) === true;
+    const hasJoined = lane && (await run.joinLane?.(lane, await placeOf(parts, ready, lane), place)) === true;
     if (!hasJoined) return ready;
     passOn(parts, run);
     return DONE;
@@ -38,6 +38,17 @@ export async function takeTurn(
   if (isToCoalesce(ready, run.lane)) return await takeTurnOfNewest(parts, ready, run.lane, deliverInstead);
   const lane = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane, 'first') : run.lane;
   return await goOrWait(parts, ready, lane);
+}
+
+// It may have one behind earlier events that were accepted later: the clock of Redis had been set back.
+async function placeOf(
+  { besideLanes }: AttemptParts,
+  { run: { endpointId, eventId }, endpoint, event }: ReadyDelivery,
+  lane: LaneName,
+): Promise<number> {
+  if (endpoint.ordering === 'none') return event.acceptedAt;
+  const place = await besideLanes.placeOf(endpointId, lineOfLane(endpointId, lane), eventId);
+  return place ?? event.acceptedAt;
 }
 
 async function goOrWait(
@@ -134,9 +145,35 @@ export function goesInPlaceOfOlder(ready: ReadyDelivery): boolean {
 }
 
 /**
- * The newest of a lane goes, once the window of the first one is over. Those before the last one that was sent end: an event that
- * may still be erased or cancelled supersedes none.
+ * In a lane of which one was sent in place of older ones: end these, whatever their webhook's settings are by now. An event that may
+ * still be erased or cancelled supersedes none.
+ *
+ * @returns what becomes of the run if it was for one of them.
  */
+export async function endThoseSentFor(
+  parts: AttemptParts,
+  loaded: Exclude<LoadedDelivery, { kind: 'ended' }>,
+  run: DeliveryRun,
+  lane: LaneRun,
+): Promise<DeliverResult | undefined> {
+  const { sent } = lane;
+  const own = { eventId: run.eventId, acceptedAt: lane.place };
+  if (!sent || isBefore(sent, own) || !(await wasSent(parts, run, sent))) return undefined;
+  const isOver = loaded.kind === 'ready' && isBefore(own, sent) && isNeverTried(loaded);
+  if (isOver) {
+    const { kind } = await endUnsent(parts, loaded, { kind: 'superseded', by: sent.eventId });
+    if (kind === 'changed') return AGAIN_AT_ONCE;
+  }
+  await supersedeOlder(parts, run, lane, sent);
+  return isOver ? DONE : undefined;
+}
+
+/** Without `coalesce`, what was requested after its end is sent. */
+function isNeverTried({ scheduledAttempt, roundNumber, endpoint }: ReadyDelivery): boolean {
+  return scheduledAttempt === 1 && (endpoint.coalesce !== undefined || roundNumber === 1);
+}
+
+/** The newest of a lane goes, once the window of the first one is over. */
 async function takeTurnOfNewest(
   parts: AttemptParts,
   ready: ReadyDelivery,
@@ -144,13 +181,6 @@ async function takeTurnOfNewest(
   deliverInstead: (run: DeliveryRun) => Promise<DeliverResult>,
 ): Promise<DeliverResult | ReadyDelivery> {
   const { run, endpoint } = ready;
-  const isOlder = lane.sent && isBefore({ eventId: run.eventId, acceptedAt: lane.place }, lane.sent);
-  if (lane.sent && isOlder && (await wasSent(parts, run, lane.sent))) {
-    const { kind } = await endUnsent(parts, ready, { kind: 'superseded', by: lane.sent.eventId });
-    if (kind === 'changed') return AGAIN_AT_ONCE;
-    await supersedeOlder(parts, run, lane, lane.sent);
-    return DONE;
-  }
   const newest = await lane.findNewest();
   if (newest && newest.eventId !== run.eventId) {
     const leftMs = leftOfWindow(endpoint, lane.place, parts.clock());
@@ -216,7 +246,7 @@ async function supersedeSome(
     older.map(async (entry) => {
       const loaded = await loadDelivery(parts, lane.runOf(entry));
       if (loaded.kind !== 'ready') return loaded.kind === 'ended';
-      if (loaded.scheduledAttempt > 1) return false;
+      if (!isNeverTried(loaded)) return false;
       return (await endUnsent(parts, loaded, { kind: 'superseded', by: by.eventId })).kind === 'ended';
     }),
   );

@@ -158,7 +158,7 @@ export const endpointSettings = {
   coalesce: {
     kind: 'group',
     description:
-      'Of the events of a group that wait, only the newest is sent; the deliveries of the others end as `superseded`. Needs `ordering` to be `group`, and no `batch`. Default: all events are sent.',
+      'Of the events of a group that wait, only the newest is sent; the deliveries of the others end as `superseded`. Needs `ordering` to be `group`, no `batch`, and a `format` other than `cloudevents_batch`. Default: all events are sent.',
     members: {
       window_ms: {
         kind: 'number',

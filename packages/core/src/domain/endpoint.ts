@@ -140,24 +140,39 @@ const MOST_BYTES = 1024 * 1024;
 export function batchLimitsOf({
   batch,
   format,
-}: Pick<Endpoint, 'batch' | 'format'>): BatchLimits | undefined {
+  coalesce,
+}: Pick<Endpoint, 'batch' | 'format' | 'coalesce'>): BatchLimits | undefined {
   if (batch === undefined) {
-    return format === 'cloudevents_batch' ? { maxEvents: 1, maxWaitMs: 0, maxBytes: MOST_BYTES } : undefined;
+    // An old record may have both: the newest of a group goes alone.
+    const isList = format === 'cloudevents_batch' && coalesce === undefined;
+    return isList ? { maxEvents: 1, maxWaitMs: 0, maxBytes: MOST_BYTES } : undefined;
   }
   const { max_events = MOST_EVENTS, max_wait_ms = 0, max_bytes = MOST_BYTES } = batch;
   return { maxEvents: max_events, maxWaitMs: max_wait_ms, maxBytes: max_bytes };
 }
 
+/** Whether its deliveries end unsent as they come due. An operator who pauses an account loses none of them. */
+export function discardsWhatIsDue({
+  status,
+  disabledReason,
+  whileDisabled,
+}: Pick<Endpoint, 'status' | 'disabledReason' | 'whileDisabled'>): boolean {
+  return whileDisabled === 'discard' && status === 'disabled' && disabledReason !== 'operator';
+}
+
 /**
  * Whether its deliveries wait as entries of lanes, each with one job that sends the first of them: those in strict order, those of
- * a group, and those that go in batches. What is discarded as it comes due must not wait behind others for that: while its endpoint
- * is disabled, it has a job of its own.
+ * a group, and those that go in batches. What is discarded as it comes due must not wait behind others for that: it has a job of its
+ * own.
  */
 export function usesLane(
-  endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'status'>,
+  endpoint: Pick<
+    Endpoint,
+    'ordering' | 'batch' | 'format' | 'coalesce' | 'whileDisabled' | 'status' | 'disabledReason'
+  >,
 ): boolean {
-  const { ordering, whileDisabled, status } = endpoint;
-  if (whileDisabled === 'discard' && status === 'disabled') return false;
+  const { ordering } = endpoint;
+  if (discardsWhatIsDue(endpoint)) return false;
   return ordering !== 'none' || (batchLimitsOf(endpoint)?.maxEvents ?? 1) > 1;
 }
 

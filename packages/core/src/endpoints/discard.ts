@@ -1,6 +1,6 @@
 import { type PastHold, wasHeldAt } from '../domain/delivery';
 import type { DeliveryState } from '../domain/delivery-log';
-import type { Endpoint } from '../domain/endpoint';
+import { discardsWhatIsDue, type Endpoint } from '../domain/endpoint';
 
 /**
  * Whether a delivery that is due ends unsent: a client has discarded what was held, and this was; or its endpoint is disabled,
@@ -29,9 +29,4 @@ export function isDiscarded(
 /** Whether a delivery of it that is on its way may end so. A request for one has to be recorded, or it would end with it. */
 export function mayDiscard(endpoint: Endpoint): boolean {
   return endpoint.heldDiscard !== undefined || discardsWhatIsDue(endpoint);
-}
-
-// An operator who pauses an account loses none of its deliveries.
-function discardsWhatIsDue({ status, disabledReason, whileDisabled }: Endpoint): boolean {
-  return whileDisabled === 'discard' && status === 'disabled' && disabledReason !== 'operator';
 }

@@ -1,12 +1,14 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import * as fc from 'fast-check';
 import { validationErrorsOf } from '../platform/app-error';
+import { buildEndpoint } from '../testing/build-endpoint';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { clientCertificate, clientKey, ed448Certificate, otherCertificate } from '../testing/certificates';
 import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
 import {
   endpointPatchSchema,
   GIVE_AGAIN,
+  mergeEndpoint,
   mergePatch,
   movedSecrets,
   newEndpointSchema,
@@ -215,6 +217,28 @@ describe('merge endpoint', () => {
       const merged = mergePatch({}, JSON.parse('{"a": {"__proto__": {"polluted": true}}}'));
       expect(JSON.stringify(merged)).toBe('{"a":{"__proto__":{"polluted":true}}}');
       expect({}).not.toHaveProperty('polluted');
+    });
+  });
+
+  describe('of an endpoint that sends the newest of a group', () => {
+    const given = { ordering: 'group', coalesce: { window_ms: 1 } } as const;
+
+    it.each([
+      [buildEndpoint({ ordering: 'group', format: 'cloudevents_batch' }), { coalesce: { window_ms: 1 } }],
+      [buildEndpoint(given), { format: 'cloudevents_batch' }],
+    ] as const)('refuses that as a list, which each event would be alone: %#', (endpoint, patch) => {
+      expect(() => mergeEndpoint(endpoint, patch, 0)).toThrow(
+        expect.objectContaining({
+          validationErrors: [
+            { pointer: '/coalesce', detail: expect.stringContaining('take cloudevents_structured') },
+          ],
+        }),
+      );
+    });
+
+    it('changes one that has both since before that was refused', () => {
+      const former = buildEndpoint({ ...given, format: 'cloudevents_batch' });
+      expect(mergeEndpoint(former, { description: 'new' }, 0)).toMatchObject({ description: 'new' });
     });
   });
 

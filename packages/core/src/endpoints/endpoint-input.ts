@@ -186,7 +186,7 @@ export function mergeEndpoint(
   const endpoint = requireBounds(settings);
   requireOneAuthorization(endpoint);
   requireListFormat(endpoint);
-  requireGroups(endpoint);
+  requireGroups(endpoint, base);
   requireBytes(endpoint, bytesOf(base));
   const { tls, ...merged } = withoutEmptyGroups(endpoint);
   if (tls === undefined || Object.keys(tls).length === 0) return merged;
@@ -216,13 +216,20 @@ function requireListFormat({ batch, format }: Endpoint): void {
   throw invalidRequest([{ pointer: '/format', detail }]);
 }
 
-function requireGroups({ ordering, coalesce, batch }: Endpoint): void {
+function requireGroups({ ordering, coalesce, batch, format }: Endpoint, before: Partial<Endpoint>): void {
   if (isEmpty(coalesce)) return;
   if (ordering !== 'group') {
     throw invalidRequest([{ pointer: '/coalesce', detail: 'needs "ordering": "group"' }]);
   }
-  if (isEmpty(batch)) return;
-  const detail = 'must not be given together with batch: of a group, only the newest event is sent';
+  if (!isEmpty(batch)) {
+    const detail = 'must not be given together with batch: of a group, only the newest event is sent';
+    throw invalidRequest([{ pointer: '/coalesce', detail }]);
+  }
+  // One that has both since before they were refused can be changed.
+  const hadBoth = before.format === 'cloudevents_batch' && !isEmpty(before.coalesce);
+  if (format !== 'cloudevents_batch' || hadBoth) return;
+  const detail =
+    'must not be given together with the format cloudevents_batch: take cloudevents_structured or cloudevents_binary, as the newest event of a group is sent alone';
   throw invalidRequest([{ pointer: '/coalesce', detail }]);
 }
 

@@ -20,8 +20,10 @@ const lanePartSchema = endpointSchema.pick({
   ordering: true,
   batch: true,
   format: true,
+  coalesce: true,
   whileDisabled: true,
   status: true,
+  disabledReason: true,
 });
 
 /** Only the members about its subscription, also of a record whose secrets can't be read. */

@@ -4,9 +4,10 @@ import { checkReadiness, isReady, type ReadinessOfApi, readinessChecks } from '.
 import type { SeenWorker } from './redis-worker-reports';
 
 const NOW = 1_800_000_000_000;
-const api: ReadinessOfApi = {
+const api: ReadinessOfApi & { readonly opensSecrets: boolean } = {
   publicUrl: 'https://hooks.example.com',
   encryptionKeys: 1,
+  opensSecrets: true,
   trustsProxy: true,
   hasBootstrapKey: false,
   hasMailFrom: true,
@@ -55,6 +56,7 @@ it.each([
   [{ publicUrl: undefined }, ['public_url missing', 'tls missing']],
   [{ publicUrl: 'http://hooks.example.com' }, ['tls missing']],
   [{ encryptionKeys: 0 }, ['encryption_key missing']],
+  [{ opensSecrets: false }, ['encryption_key missing']],
   [{ trustsProxy: false }, ['trust_proxy missing']],
   [{ skewMs: -2_500 }, ['clock missing']],
 ])('is not ready when the API has %j', (of, left) => {

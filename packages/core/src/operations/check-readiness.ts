@@ -50,6 +50,8 @@ const details = {
     'PUBLIC_URL is no https: address: keys, links and payloads may travel in the clear. Put a proxy with TLS in front of the API.',
   encryption_key_good:
     'Secrets are sealed when they are stored. Those from the time before there was a key are, once `hookferry-admin keys reseal` has run.',
+  encryption_key_unreadable:
+    "Stored secrets can't be opened, and their webhooks get nothing: SECRETS_ENCRYPTION_KEY lacks the key that sealed them. Add that key behind the present one, for the API and all workers.",
   encryption_key_missing:
     'SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text. Set it for the API and all workers.',
   trust_proxy_good: 'Limits and logs have the addresses of clients.',
@@ -137,8 +139,9 @@ export function isReady(findings: readonly ReadinessFinding[]): boolean {
   return findings.every(({ level, state }) => level === 'advised' || state !== 'missing');
 }
 
+/** @param api `opensSecrets`: whether it could open those stored secrets that it tried. */
 export function checkReadiness(
-  api: ReadinessOfApi,
+  api: ReadinessOfApi & { readonly opensSecrets: boolean },
   redis: RedisSafety,
   workers: readonly SeenWorker[],
   now: number,
@@ -167,12 +170,14 @@ const MOST_NAMED = 5;
 // Prometheus asks every minute at the least, as usual.
 const SCRAPED_WITHIN_MS = 5 * 60_000;
 
-function checkApi(api: ReadinessOfApi): readonly ReadinessFinding[] {
-  const { publicUrl, encryptionKeys } = api;
+function checkApi(api: Parameters<typeof checkReadiness>[0]): readonly ReadinessFinding[] {
+  const { publicUrl, encryptionKeys, opensSecrets } = api;
   return [
     finding('public_url', publicUrl !== undefined),
     finding('tls', publicUrl?.startsWith('https:') === true),
-    finding('encryption_key', encryptionKeys > 0),
+    opensSecrets
+      ? finding('encryption_key', encryptionKeys > 0)
+      : findingOf('encryption_key', 'missing', 'encryption_key_unreadable'),
     finding('trust_proxy', api.trustsProxy),
     finding('bootstrap_key', !api.hasBootstrapKey),
     encryptionKeys > 1

@@ -11,13 +11,14 @@ import {
   type EndpointAddress,
   type EndpointId,
 } from '../domain/endpoint';
+import { keys } from '../domain/keys';
 import type { Pause } from '../domain/pause';
 import type { AccountUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { EndpointHealth } from '../endpoints/health/endpoint-health';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-stopped-endpoints';
-import { isUnreadableSecret } from '../endpoints/seal';
+import { isUnreadableSecret, type SealedValue } from '../endpoints/seal';
 import type { PgDatabase } from '../history/database/pg-database';
 import { readBytes } from '../history/database/pg-usage';
 import { AppError } from '../platform/app-error';
@@ -25,7 +26,7 @@ import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { readRedisSafety } from '../platform/redis-safety';
-import type { Mark } from '../platform/redis-timeline';
+import { idOfMember, type Mark, readNewestFirst } from '../platform/redis-timeline';
 import { createKeepFor } from '../platform/timers';
 import type { AccountWaiting, QueueStandings, QueueState } from '../queue/bullmq-queue-standings';
 import type { HeldCounts } from '../queue/redis-held-counts';
@@ -120,6 +121,8 @@ const LOADS_KEPT_MS = 10_000;
 const MOST_ACCOUNTS = 10;
 // Operators pause few; a page of the portal shows them all.
 const MOST_PAUSED_ACCOUNTS = 100;
+
+const ACCOUNTS_TRIED = 10;
 
 /** How the service is, now and within the last day. */
 export class Operations {
@@ -304,8 +307,23 @@ export class Operations {
    */
   async readReadiness(api: ReadinessOfApi): Promise<readonly ReadinessFinding[]> {
     const { redis, workerReports, clock } = this.parts;
-    const [safety, workers] = await Promise.all([readRedisSafety(redis), workerReports.list()]);
-    return checkReadiness(api, safety, workers, clock());
+    const [safety, workers, opensSecrets] = await Promise.all([
+      readRedisSafety(redis),
+      workerReports.list(),
+      this.#opensSecrets(),
+    ]);
+    return checkReadiness({ ...api, opensSecrets }, safety, workers, clock());
+  }
+
+  // The latest webhooks of the latest accounts: a key that is wrong for all shows there, and a search through all would cost too much.
+  async #opensSecrets(): Promise<boolean> {
+    const { redis, endpointStore } = this.parts;
+    const { members } = await readNewestFirst(redis, keys.accountIds, ACCOUNTS_TRIED);
+    for (const accountId of members.map(idOfMember) as AccountId[]) {
+      const { value: latest = [] } = await endpointStore.sealedValues(accountId).next();
+      if (!(latest as readonly SealedValue[]).every(isReadable)) return false;
+    }
+    return true;
   }
 
   /** How much each account stores. */
@@ -339,4 +357,14 @@ function heavyAccountOf(accountId: AccountId, all: readonly HourOfLoads[]): Heav
   const sum = noLoad();
   for (const hour of hours) addLoad(sum, hour);
   return { accountId, ...sum, hours };
+}
+
+function isReadable({ value, reseal }: SealedValue): boolean {
+  try {
+    reseal(value);
+    return true;
+  } catch (error) {
+    if (isUnreadableSecret(error)) return false;
+    throw error;
+  }
 }

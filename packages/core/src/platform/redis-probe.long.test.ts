@@ -54,6 +54,17 @@ it.each(['answering', 'working'] as const)(
   },
 );
 
+it('says in words of its own that there is no connection', async () => {
+  const { server } = await startServer();
+  const probe = openProbe(server.url, 'answering');
+  await untilSaid(probe, 'takes_writes');
+  await server.close();
+  expect(await untilSaid(probe, 'unavailable')).toEqual({
+    kind: 'unavailable',
+    detail: expect.stringMatching(/^There is no connection to Redis: redis\.error/),
+  });
+});
+
 it('says no when Redis does not answer', async () => {
   const silent = willClose(await startTcpServer(() => {}));
   expect(await openProbe(`redis://127.0.0.1:${silent.port}`).look()).toEqual({

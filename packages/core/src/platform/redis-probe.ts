@@ -29,6 +29,9 @@ const ASK_AGAIN_MS = 100;
 const WRITE_EVERY_MS = 2_000;
 const WRITTEN_FOR_MS = 1_000;
 
+const NO_CONNECTION =
+  'There is no connection to Redis: redis.error in the log of this process has the cause.';
+
 /**
  * Tells whether Redis replies within 0.8 s and takes writes: in a Cluster each of its masters, since accepting or delivering an
  * event may need any of them. It does nothing unless it is asked, and writes every two seconds at most: in between it reads.
@@ -57,10 +60,12 @@ export class RedisProbe {
   }
 
   async #look(): Promise<RedisStanding> {
+    const { redis } = this.options;
     const isDue = this.#steady() - this.#tookWritesAt >= WRITE_EVERY_MS;
     const asked = this.#ask(isDue)
       .then(async (standing) => (isDue ? await this.#confirmed(standing) : standing))
-      .catch((error: unknown) => unavailable(String(error)));
+      // Without a connection, a command fails by the client's own rules, and its words tell operators nothing.
+      .catch((error: unknown) => unavailable(redis.status === 'ready' ? String(error) : NO_CONNECTION));
     const standing =
       (await answerWithin(PATIENCE_MS, asked)) ??
       unavailable(`Redis did not reply within ${PATIENCE_MS} ms.`);

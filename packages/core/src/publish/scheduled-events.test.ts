@@ -192,6 +192,16 @@ describe.each([
     expect(parts.signals.named('event.rescheduled')).toMatchObject([{ eventId: id, deliverAt: movedTo }]);
   });
 
+  it('is moved to now, at the earliest', async () => {
+    const { scheduled, now } = open();
+    const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
+    await scheduled.add([event]);
+    await scheduled.reschedule(event.accountId, event.id, now - 20_000);
+    const { inQueue, inRecord } = await timesOf(event);
+    expect(inQueue).toBeGreaterThanOrEqual(now);
+    expect(inRecord).toBe(inQueue);
+  });
+
   it('is cancelled, on record, and sent to nobody', async () => {
     const { parts, scheduled, now, usedBytes, count } = open();
     const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });

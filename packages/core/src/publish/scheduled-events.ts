@@ -112,12 +112,16 @@ export class ScheduledEvents {
    * Set another time for an event that waits. Its queue brings it up at the earlier of both times until it knows the new one:
    * so whatever breaks off, it is never late.
    *
+   * @param wanted a time that has passed means now.
    * @throws AppError `not_found`; `already_due` when it is sent, or was; `conflict` when it was cancelled;
    *   `deliver_at_in_past`, `deliver_at_too_far`.
    */
-  async reschedule(accountId: AccountId, eventId: EventId, deliverAt: number, act?: Act): Promise<void> {
-    const { scheduledEventStore, scheduledQueue, idempotencyStore, auditLog, emit } = this.parts;
-    requireWithin(deliverAt, this.parts.clock(), this.parts.scheduleMaxMs);
+  async reschedule(accountId: AccountId, eventId: EventId, wanted: number, act?: Act): Promise<void> {
+    const { scheduledEventStore, scheduledQueue, idempotencyStore, auditLog, clock, emit } = this.parts;
+    const now = clock();
+    requireWithin(wanted, now, this.parts.scheduleMaxMs);
+    // One that has just passed means now: it goes behind what was accepted before.
+    const deliverAt = Math.max(wanted, now);
     const seen = await scheduledEventStore.see(accountId, eventId);
     requireWaiting(seen);
     // First: nothing else could record it if the process died after its last step.

@@ -41,13 +41,26 @@ local function delivery_job(event, endpoint)
   return event .. '.' .. endpoint
 end
 
---- Where a new event goes in its lane: never before the last one, whatever the time of its acceptance. Redis' clock may have
---- been set back, or a replica with an earlier one promoted.
-local function place_of_new(order, event, accepted_at)
-  local last = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
-  if not last[1] then return accepted_at end
-  local place, last_place = tonumber(accepted_at), tonumber(last[2])
-  if place > last_place or place == last_place and event >= last[1] then return accepted_at end
+local function place_in(sent)
+  local place, event = string.match(sent, '^(%d+) (.*)$')
+  return tonumber(place), event
+end
+
+local function is_after(sent, other)
+  local place, event = place_in(sent)
+  local other_place, other_event = place_in(other)
+  if place ~= other_place then return place > other_place end
+  return event > other_event
+end
+
+--- Where a new event goes in its lane: never before the last one, nor before what was sent last in place of older ones, whatever the
+--- time of its acceptance. Redis' clock may have been set back, or a replica with an earlier one promoted.
+local function place_of_new(order, event, accepted_at, sent)
+  local first = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
+  local last = first[1] and first[2] .. ' ' .. first[1]
+  if sent and (not last or is_after(sent, last)) then last = sent end
+  if not last or not is_after(last, accepted_at .. ' ' .. event) then return accepted_at end
+  local last_place = place_in(last)
   if redis.call('ZSCORE', order, event) then return accepted_at end
   return string.format('%d', last_place + 1)
 end
@@ -84,7 +97,8 @@ local function open_lane(base, tag, account, name)
     jobFields.holds,
     'closed',
     jobFields.inBatches,
-    jobFields.fullAt
+    jobFields.fullAt,
+    'sent'
   )
   local is_line = line_in(name) ~= nil
   local endpoint = endpoint_of(name)
@@ -101,6 +115,7 @@ local function open_lane(base, tag, account, name)
     closed = fields[3],
     is_in_batches = fields[4],
     full_at = tonumber(fields[5]),
+    sent = fields[6],
     added = 0,
     carries = false,
   }
@@ -155,13 +170,6 @@ local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counte
     count_behind(behind_heads, is_new and lane.added - 1 or lane.added, lane.is_in_batches)
   end
   if lane.carries then redis.call('HSET', queue.base .. id, 'carries', '1') end
-end
-
-local function is_after(sent, other)
-  local place, event = string.match(sent, '^(%d+) (.*)$')
-  local other_place, other_event = string.match(other, '^(%d+) (.*)$')
-  if place ~= other_place then return tonumber(place) > tonumber(other_place) end
-  return event > other_event
 end
 
 --- A lane goes on as it did where its entries come from: with what was sent last in place of older ones, and with those whose turn had
@@ -258,7 +266,7 @@ function add_to_lanes(
       lane_at[name], lanes[#lanes + 1] = lane, lane
     end
     if not lane.is_left_out and not is_there(i) then
-      local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i]) or accepted_at[i]
+      local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i], lane.sent) or accepted_at[i]
       enter(lane, tag, event, place, requests[i])
     end
   end

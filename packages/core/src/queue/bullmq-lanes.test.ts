@@ -203,6 +203,20 @@ it('puts an event behind those that are there, though the clock was set back', a
   expect(await entries()).toEqual([first, second, third]);
 });
 
+it('puts an event behind the one that was sent in place of older ones, though the clock was set back', async () => {
+  const { client, queue, events, entry, entries, mustTake, laneOf, lanes } = await arrange();
+  const [first, second, third] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await mustTake();
+  const owned = laneOf(job);
+  await lanes.begin(owned, second, 'newest');
+  await lanes.markSent(owned, { eventId: second, acceptedAt: NOW + 9 });
+  await createAtomic(client)([lanes.end(owned, { eventId: second, hasRequest: false }, 'nothing')]);
+  await queue.addAll([entry(third, { acceptedAt: NOW - 1_000, isNew: true })]);
+  expect(await entries()).toEqual([first, third]);
+  expect(await client.zscore(shardKeys.lane(owned.lane), third)).toBe(String(NOW + 10));
+});
+
 it('does nothing for a worker that has lost the lane, also if the same worker has it again', async () => {
   const { queue, events, entry, entries, mustTake, end, stall, delay } = await arrange();
   await queue.addAll([entry(events[0]), entry(events[1])]);

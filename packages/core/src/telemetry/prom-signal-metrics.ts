@@ -12,7 +12,7 @@ import { brokenParts, tokenResults } from '../domain/signals/deliveries';
 import { notificationResults } from '../domain/signals/endpoints';
 import { eventSources, intakeGivenUp, intakeResults } from '../domain/signals/events';
 import { connectionRefusals, httpMethods } from '../domain/signals/requests';
-import { historyReadKinds, historyReadResults } from '../domain/signals/work';
+import { historyReadKinds, historyReadResults, interruptionReasons } from '../domain/signals/work';
 import { doors } from '../domain/usage';
 import { verificationErrors, verificationMethods } from '../domain/verification';
 import type { ErrorCode } from '../platform/app-error';
@@ -262,6 +262,12 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     name: 'webhooks_delivery_connections_reused_total',
     help: 'Attempts over a connection that was kept alive.',
     amountOf: ({ connectMs, firstByteMs }) => (connectMs === undefined && firstByteMs !== undefined ? 1 : 0),
+  }),
+  counterOf('job.interrupted', {
+    name: 'webhooks_jobs_interrupted_total',
+    help: 'Times that a worker put a job back without an attempt, by queue and reason: secret_unreadable (SECRETS_ENCRYPTION_KEY lacks the key that sealed what it needs), unavailable (Redis or the history is away), other (a fault of Hookferry).',
+    labels: { queue: workedQueues, reason: interruptionReasons },
+    fromZero: true,
   }),
   counterOf('job.failed', {
     name: 'webhooks_jobs_failed_total',

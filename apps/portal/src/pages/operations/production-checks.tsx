@@ -36,6 +36,7 @@ const findings: Readonly<
   tls_missing: t`PUBLIC_URL is no https: address: keys, links and payloads may travel in the clear. Put a proxy with TLS in front of the API.`,
   encryption_key_good: t`Secrets are sealed when they are stored. Those from the time before there was a key are, once \`hookferry-admin keys reseal\` has run.`,
   encryption_key_missing: t`SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text. Set it for the API and all workers.`,
+  encryption_key_unreadable: t`Stored secrets can't be opened, and their webhooks get nothing: SECRETS_ENCRYPTION_KEY lacks the key that sealed them. Add that key behind the present one, for the API and all workers.`,
   trust_proxy_good: t`Limits and logs have the addresses of clients.`,
   trust_proxy_missing: t`TRUST_PROXY is off: behind the proxy that ends TLS all clients share one address, and one with wrong keys locks all out. Set how many proxies there are.`,
   redis_fsync_good: t`Redis writes to disk before it acknowledges.`,

@@ -11,14 +11,23 @@ export type HistoryReadKind = (typeof historyReadKinds)[number];
 export const historyReadResults = ['succeeded', 'failed'] as const;
 export type HistoryReadResult = (typeof historyReadResults)[number];
 
+/** `secret_unreadable`: this worker can't open what it needs. `unavailable`: Redis or the history is away. `other`: a fault of ours. */
+export const interruptionReasons = ['secret_unreadable', 'unavailable', 'other'] as const;
+export type InterruptionReason = (typeof interruptionReasons)[number];
+
 /** Of jobs, queues, background tasks and the history. */
 export const workSignals = {
-  'job.interrupted': signal<{ queue: string; jobId: string; error: unknown }>({
+  'job.interrupted': signal<{
+    queue: string;
+    jobId: string;
+    reason: InterruptionReason;
+    error: unknown;
+  }>({
     level: 'warn',
     means:
       'A worker could not finish a job; `error` has the cause. The job runs again, and no attempt is used.',
-    act: 'If `error` names a secret, see [secrets at rest](security.md#secrets-at-rest). Otherwise the cause is mostly Redis.',
-    sample: { queue: 'events', jobId: '17', error },
+    act: 'If `reason` is `secret_unreadable`, see [WebhooksSecretsUnreadable](runbook.md#webhookssecretsunreadable). Otherwise the cause is mostly Redis.',
+    sample: { queue: 'events', jobId: '17', reason: 'unavailable', error },
   }),
   'job.failed': signal<{
     queue: string;

@@ -58,6 +58,16 @@ export class BesideLanes {
     return (await this.list(endpointId, line, 0, 1))[0];
   }
 
+  /** The place of one. `undefined`: it has none. @param line absent: of the whole endpoint */
+  async placeOf(
+    endpointId: EndpointId,
+    line: string | undefined,
+    eventId: EventId,
+  ): Promise<number | undefined> {
+    const place = await this.redis.zscore(keys.order(endpointId) + suffixOf(line), eventId);
+    return place === null ? undefined : Number(place);
+  }
+
   /** Some in their order, from a position in it. */
   async list(
     endpointId: EndpointId,
