@@ -371,8 +371,8 @@ describe('as a script runs it', () => {
       // Health is counted a moment later.
       const row = new RegExp(`^ID .* LAST ATTEMPT\\n${id} .* enabled +failed: http_4xx 401\\n$`);
       await until(async () => {
-        const { stdout: failing } = await succeed(['webhooks', 'list', '--failing']);
-        return row.test(failing) || undefined;
+        const { stdout: list } = await succeed(['webhooks', 'list', '--failing']);
+        return row.test(list) || undefined;
       });
       expect((await succeed(['webhooks', 'list'])).stdout).toMatch(/ enabled +(delivered|none yet)\n/);
       await succeed(['webhooks', 'delete', id, '--yes']);
