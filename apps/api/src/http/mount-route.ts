@@ -2,34 +2,19 @@ import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import { LARGE_BYTES, Turn } from '@hookferry/core/accounts/heavy-turns';
 import type { Principal } from '@hookferry/core/domain/account';
 import type { Act } from '@hookferry/core/domain/audit';
-import {
-  AppError,
-  invalidRequest,
-  prototypeErrors,
-  validationErrorsOf,
-} from '@hookferry/core/platform/app-error';
+import { AppError } from '@hookferry/core/platform/app-error';
 import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
-import { isStorable } from '@hookferry/core/platform/storable-text';
-import { inWords } from '@hookferry/core/platform/zod-words';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
-import { jsonPointer } from '@hookferry/producer/fault-words';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { z } from 'zod';
 import type { ApiContext } from '../context';
 import { actOf, noteRefusal } from './audit';
 import { admit, assume, letIn, spend, withdraw } from './authenticate';
 import { deprecationHeaders } from './deprecation';
 import { answerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { boundsOf, JSON_TYPES, type JsonBody, JsonBodyReader, mediaTypeOf, NO_BODY } from './json-body';
+import { type DeclaredShape, parseRequest, type RequestParts } from './parse-request';
 import { apiKeyOf, originOf, type RequestState, requestStateOf } from './request-state';
-import {
-  type BodyForm,
-  nothing,
-  type RequestShape,
-  type Route,
-  type RouteReply,
-  type RouteRequest,
-} from './route';
+import type { BodyForm, Route, RouteReply, RouteRequest } from './route';
 import { isReading, sendReply } from './send-reply';
 
 /**
@@ -211,9 +196,7 @@ interface AdmittedRequest {
 }
 
 /** A form of a route's body, ready to be read. */
-interface ServedForm {
-  readonly shape: RequestShape;
-  readonly schema: z.ZodType | undefined;
+interface ServedForm extends DeclaredShape {
   readonly reader: JsonBodyReader | undefined;
   readonly handle: Route['handle'];
   /** Absent: the route's own form. */
@@ -284,12 +267,10 @@ async function requireRoomFor(quota: AccountQuota, { stores }: Route, state: Req
   await quota.requireRoomAsKnown(accountId, 'http');
 }
 
-type Parts = Pick<RouteRequest, 'params' | 'query' | 'body'>;
-
 interface ParsedRequest {
   readonly request: Request;
   readonly response: Response;
-  readonly parts: Parts;
+  readonly parts: RequestParts;
   readonly sent: JsonBody;
   readonly origin: Origin;
   readonly assumption: Assumption | undefined;
@@ -349,66 +330,4 @@ function refuseMethod(methods: readonly string[]): RequestHandler {
       `${request.method} is not allowed here. Allowed: ${methods.join(', ')}.`,
     );
   };
-}
-
-/**
- * Check a request against the shape that its route declares.
- *
- * @throws AppError `not_found` for an impossible id, `invalid_request` for everything else.
- */
-function parseRequest(
-  request: Request,
-  { shape, schema }: Pick<ServedForm, 'shape' | 'schema'>,
-  body: unknown,
-): Parts {
-  return {
-    params: shape.params === undefined ? NOTHING : parseParams(request.params, shape.params),
-    query: parseQuery(request, shape.query),
-    body: schema === undefined ? undefined : parseBody(body, schema, shape),
-  };
-}
-
-const NOTHING = {};
-
-// Most requests have no query, and Express would parse it all the same.
-function parseQuery(request: Request, schema: z.ZodType | undefined): unknown {
-  if (schema === undefined && !request.url.includes('?')) return NOTHING;
-  const parsed = (schema ?? nothing).safeParse(request.query, inWords);
-  if (parsed.success) {
-    refuseUnstorable(request.query);
-    return parsed.data;
-  }
-  throw invalidRequest(validationErrorsOf(namingRepeated(parsed.error, request.query), '?'));
-}
-
-/** No record has such a text, and PostgreSQL takes none with NUL as a value to compare with. */
-function refuseUnstorable(query: Request['query']): void {
-  const isRefused = (value: unknown) => typeof value === 'string' && !isStorable(value);
-  const names = Object.keys(query).filter((name) => isRefused(query[name]));
-  if (names.length === 0) return;
-  const detail = 'must not have the character NUL';
-  throw invalidRequest(names.map((name) => ({ pointer: `?${jsonPointer([name])}`, detail })));
-}
-
-/** No parameter is a list. Express makes one of a parameter that is there several times. */
-function namingRepeated({ issues }: z.ZodError, query: Request['query']): z.ZodError {
-  const isRepeated = ({ path }: z.core.$ZodIssue) => path.length > 0 && Array.isArray(query[String(path[0])]);
-  return new z.ZodError(
-    issues.map((issue) => (isRepeated(issue) ? { ...issue, message: 'must be given once' } : issue)),
-  );
-}
-
-function parseParams(params: unknown, schema: z.ZodType): unknown {
-  const parsed = schema.safeParse(params);
-  if (parsed.success) return parsed.data;
-  throw new AppError('not_found', 'There is no object with this id.');
-}
-
-// After the check: a value of the declared shape is not deep.
-function parseBody(body: unknown, schema: z.ZodType, { hasEventData }: RequestShape): unknown {
-  const parsed = schema.safeParse(body, inWords);
-  if (!parsed.success) throw invalidRequest(validationErrorsOf(parsed.error));
-  const validationErrors = hasEventData ? [] : prototypeErrors(body);
-  if (validationErrors.length > 0) throw invalidRequest(validationErrors);
-  return parsed.data;
 }

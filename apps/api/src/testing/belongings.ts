@@ -106,7 +106,8 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const listener = buildEndpoint({ accountId, listener: {} });
   const { name: type, example: data } = ORDER_CREATED;
   const order = { accountId, type, body: JSON.stringify({ type, data }) };
-  const event = buildEvent(order);
+  // An old one counts as forgotten.
+  const event = buildEvent({ ...order, acceptedAt: Date.now() });
   const scheduled = buildScheduledEvent(order);
   const deliveryStore = new DeliveryStore(client, testRetention);
   const { record: apiKey } = buildApiKey({ accountId });

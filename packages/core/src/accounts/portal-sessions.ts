@@ -26,13 +26,8 @@ import type { Clock } from '../platform/clock';
 import type { Mark } from '../platform/redis-timeline';
 import type { AccountQuota } from './account-quota';
 import { newPortalToken } from './api-keys';
-import {
-  type Authentication,
-  type AuthFailures,
-  isOperator,
-  operatorOnly,
-  unauthenticated,
-} from './authentication';
+import type { AuthFailures } from './auth-failures';
+import { type Authentication, isOperator, operatorOnly, unauthenticated } from './authentication';
 import type { AccountStore } from './redis-account-store';
 import type { FoundSession, PortalSessionPage, PortalSessionStore } from './redis-portal-session-store';
 

@@ -1,4 +1,5 @@
-import { Authentication, type AuthenticationParts, AuthFailures } from '../accounts/authentication';
+import { AuthFailures } from '../accounts/auth-failures';
+import { Authentication, type AuthenticationParts } from '../accounts/authentication';
 import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { AccountStore } from '../accounts/redis-account-store';
 import { ApiKeyStore } from '../accounts/redis-api-key-store';
