@@ -1,5 +1,6 @@
 import { visit } from './explore';
 import type { LaneBounds } from './lane-state';
+import { type OrderedBatchBounds, orderedBatch } from './ordered-batch';
 import { orderedLane } from './ordered-lane';
 import { parkingLane } from './parking-lane';
 import { type ReshardingBounds, reshardedLane } from './resharded-lane';
@@ -42,6 +43,18 @@ describe.each(['with the end', 'before the end'] as const)(
     });
   },
 );
+
+it.each<[string, Partial<OrderedBatchBounds>]>([
+  ['one fault, and jobs of their own', { ownJobs: true }],
+  ['one fault, and jobs of their own, in a Cluster', { ownJobs: true, record: 'before the end' }],
+  ['two faults', { faults: 2 }],
+])('requests for several keep the order of their lane and lose nothing, with %s', (name, more) => {
+  const bounds: OrderedBatchBounds = { deliveries: 3, most: 2, faults: 1, ...more };
+  const { sightings, violations } = visit(`batches in an order, ${name}`, orderedBatch({ bounds }));
+  expect(violations).toEqual({});
+  expect(sightings.has('one alone, as an older one is to come behind it')).toBe(true);
+  expect(sightings.has('all accepted')).toBe(true);
+});
 
 it('a lane where deliveries are parked relies on this: what has a job gets no entry', () => {
   const bounds: LaneBounds = { ...TWO, faults: 0, accidents: 'all' };

@@ -60,6 +60,7 @@ export class Publisher {
   readonly #underWay = new Set<Promise<void>>();
   #failure: unknown;
   #isStopping = false;
+  #hasGivenUp = false;
   #isPaused = false;
   #count = 0;
   #turn = 0;
@@ -128,6 +129,12 @@ export class Publisher {
     this.#isStopping = true;
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** For a run that has broken off: starts no more events, and repeats none. */
+  giveUp(): void {
+    this.#isStopping = true;
+    this.#hasGivenUp = true;
   }
 
   async #publishAtRate(
@@ -206,7 +213,7 @@ export class Publisher {
   async #repeat(events: readonly OutgoingEvent[], send: () => Promise<Acknowledgement>): Promise<void> {
     const giveUpAt = Date.now() + REPEAT_FOR_MS;
     let pauseMs = REPEAT_AFTER_MS;
-    while (!(await this.#once(events, send)) && Date.now() < giveUpAt) {
+    while (!(await this.#once(events, send)) && Date.now() < giveUpAt && !this.#hasGivenUp) {
       await wait(pauseMs);
       pauseMs = Math.min(pauseMs * 2, REPEAT_AT_MOST_AFTER_MS);
     }

@@ -35,8 +35,9 @@ export class Receivers {
     return `http://127.0.0.1:${this.port}/${endpoint}`;
   }
 
+  /** Does nothing once they are stopped: what a run that broke off had begun may still want something of them. */
   send(message: ToReceivers): void {
-    this.child.send(message);
+    if (this.child.connected) this.child.send(message);
   }
 
   /** How many events an endpoint has accepted. */

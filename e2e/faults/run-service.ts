@@ -139,7 +139,7 @@ async function actAndCheck(
     registered.push(one);
     return one;
   };
-  const faults = await act({
+  const scene: Scene = {
     service,
     receivers,
     publisher,
@@ -149,10 +149,8 @@ async function actAndCheck(
     register,
     checkLater: (check) => checks.push(check),
     checkWhenMoved: (check) => lastChecks.push(check),
-  });
-  progress.show('waiting for acknowledgements');
-  await publisher.stop();
-  const acknowledged = await file.close();
+  };
+  const { faults, acknowledged } = await publishThrough(act, scene, file, progress);
   progress.show('making the checks that were put off');
   const findings: Finding[] = [];
   for (const check of checks) findings.push(...(await check()));
@@ -204,6 +202,26 @@ async function actAndCheck(
     isConfirmed: mode !== undefined,
     findings,
   });
+}
+
+/** @throws the error that the run breaks off with. Nothing publishes any more then: it would do so for ever. */
+async function publishThrough(
+  act: RunOptions['act'],
+  scene: Scene,
+  file: AcknowledgedFile,
+  progress: Progress,
+) {
+  const { publisher } = scene;
+  try {
+    const faults = await act(scene);
+    progress.show('waiting for acknowledgements');
+    await publisher.stop();
+    return { faults, acknowledged: await file.close() };
+  } catch (error) {
+    publisher.giveUp();
+    await file.close().catch(() => {});
+    throw error;
+  }
 }
 
 type Check = () => Promise<readonly Finding[]>;

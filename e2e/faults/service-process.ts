@@ -29,6 +29,7 @@ export interface ServiceProcessOptions {
 /** An API or a worker that is killed, stopped and started again under the same name and address. */
 export class ServiceProcess {
   #child: ChildProcess | undefined;
+  #isClosed = false;
   /** What the end of its log was each time that it ended without being told to. It was started anew then. */
   readonly ownEnds: string[] = [];
 
@@ -59,9 +60,10 @@ export class ServiceProcess {
     return this.#child && !hasEnded(this.#child) ? this.#child.pid : undefined;
   }
 
-  /** Resolves once it says that it is ready. */
+  /** Resolves once it says that it is ready. @throws once it is closed: a run that broke off is to leave nothing. */
   async start(): Promise<void> {
     const { url } = this.options;
+    if (this.#isClosed) throw new Error(`${this.name} is closed.`);
     const logFile = this.#file('log');
     const log = openSync(logFile, 'a');
     this.#child = spawn(process.execPath, ['--require', FAULTY_RUNTIME, this.options.script], {
@@ -109,7 +111,10 @@ export class ServiceProcess {
     this.#child?.kill('SIGUSR2');
   }
 
+  /** Ends it for good. */
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.end('SIGKILL');
     await this.options.proxy?.close();
     await this.options.historyProxy?.close();
   }

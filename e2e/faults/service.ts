@@ -155,7 +155,6 @@ export class Service {
   /** Ends it without ceremony: all that is to be known of it is known by then. */
   async stop(): Promise<void> {
     const parts = [...this.apis, ...this.workers];
-    await Promise.all(parts.map((part) => part.end('SIGKILL')));
     await Promise.all(parts.map((part) => part.close()));
     await this.options.redis.remove();
     await this.options.history?.database.remove();

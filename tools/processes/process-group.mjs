@@ -1,6 +1,6 @@
 // @ts-check
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -49,24 +49,28 @@ export class ProcessGroup {
   }
 
   /** @param {ManagedProcess} started */
-  async #watch({ pid, ended, description }) {
+  async #watch(started) {
+    const { pid, ended, description } = started;
     if (pid !== undefined) this.#watchdog.watch(pid, stopSignalOf(description));
     const how = await ended;
     if (pid !== undefined) this.#watchdog.forget(pid);
-    if (!this.#isStopping) this.#failure.abort(await describeEnd(description, how));
+    if (!this.#isStopping) this.#failure.abort(await describeEnd(started, how));
   }
 }
 
 /**
- * @param {ProcessDescription} description
+ * @param {ManagedProcess} ended
  * @param {string} how
  */
-async function describeEnd({ name, logFile }, how) {
+async function describeEnd({ description: { name, logFile }, logStart, lastOutput }, how) {
   const headline = `${name} ended unexpectedly (${how}).`;
   if (logFile === undefined) return new Problem(headline);
-  const log = await readFile(logFile, 'utf8').catch(() => '');
-  const lastLines = log.trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n');
-  return new Problem(`${headline} The last lines of ${logFile}:\n${lastLines}`);
+  const log = await readFile(logFile).catch(() => Buffer.alloc(0));
+  const logged = log.subarray(logStart).toString('utf8').split('\n');
+  // What is wrong with its options it says before it opens its log.
+  const lines = [...lastOutput, ...logged].filter((line) => line.trim() !== '').slice(-LOG_LINES_SHOWN);
+  if (lines.length === 0) return new Problem(`${headline} It said nothing, and its log is ${logFile}.`);
+  return new Problem(`${headline} Its last lines, of its output and of ${logFile}:\n${lines.join('\n')}`);
 }
 
 /**
@@ -94,6 +98,10 @@ class ManagedProcess {
   description;
   /** Settles when it has ended, with how: `exit code 1`, `signal SIGKILL`. @type {Promise<string>} */
   ended;
+  /** The size of its log when it was started: the rest is of earlier ones. */
+  logStart = 0;
+  /** The last lines of its output. @type {string[]} */
+  lastOutput = [];
   #child;
   #isRunning = true;
 
@@ -101,6 +109,7 @@ class ManagedProcess {
   constructor(description) {
     const { name, command, env, cwd, account, redirects, logFile } = description;
     const [program, ...args] = command;
+    if (logFile !== undefined) this.logStart = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
     const log = redirects && logFile !== undefined ? openSync(logFile, 'a', 0o600) : undefined;
     const output = log ?? 'pipe';
     this.description = description;
@@ -114,7 +123,11 @@ class ManagedProcess {
     });
     if (log !== undefined) closeSync(log);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      if (stream !== null) createInterface({ input: stream }).on('line', (line) => say(name, line));
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        say(name, line);
+        this.lastOutput = [...this.lastOutput, line].slice(-LOG_LINES_SHOWN);
+      });
     }
     this.ended = new Promise((resolve) => {
       this.#child.once('error', (error) => resolve(`it could not be started: ${error.message}`));

@@ -1,5 +1,5 @@
 // @ts-check
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,17 +40,19 @@ export const KEEP_NOTHING = {
  * @param {string} options.folder for its data and its log
  * @param {number} options.port
  * @param {Readonly<Record<string, string | readonly string[]>>} options.persistence
- * @param {AbortSignal} options.signal stops the waiting
+ * @param {AbortSignal} options.signal stops the waiting, as the end of a process of the group does
  * @returns {Promise<{ url: string, pid: number | undefined }>}
  */
 export async function runRedis({ program, group, folder, port, persistence, signal }) {
   await mkdir(folder, { recursive: true });
   const logFile = join(folder, 'redis.log');
+  const pidFile = join(folder, 'redis.pid');
   const settings = {
     port: String(port),
     bind: '127.0.0.1', // It has no password.
     dir: folder,
     logfile: logFile,
+    pidfile: pidFile,
     'maxmemory-policy': 'noeviction', // Any other policy would silently throw jobs away.
     ...persistence,
   };
@@ -63,7 +65,14 @@ export async function runRedis({ program, group, folder, port, persistence, sign
     graceMs: GRACE_MS,
     ...(program.keepsData && { logFile }),
   });
-  while (!(await answersPing(port))) await sleep(ASK_EVERY_MS, undefined, { signal });
+  const stopped = AbortSignal.any([signal, group.failure]);
+  // It writes that file once it has the port: before, another Redis may reply there.
+  const isOurs = async () =>
+    !program.keepsData || Number(await readFile(pidFile, 'utf8').catch(() => '')) === pid;
+  while (!((await isOurs()) && (await answersPing(port)))) {
+    await sleep(ASK_EVERY_MS, undefined, { signal: stopped }).catch(() => {});
+    stopped.throwIfAborted();
+  }
   return { url: `redis://127.0.0.1:${port}`, pid };
 }
 

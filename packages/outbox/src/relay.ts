@@ -6,10 +6,10 @@ import {
   type EventJob,
   JobSender,
   openRedis,
+  Patience,
   type RedisConnection,
   ReplicaWait,
   toEventJob,
-  within,
 } from '@hookferry/producer/internal';
 import { checkTable, DEFAULT_TABLE } from './table';
 
@@ -173,7 +173,7 @@ export class Relay {
 
   async #untilRedisIsReady(): Promise<void> {
     try {
-      await within(PATIENCE_MS, this.#redis.untilReady());
+      await new Patience(PATIENCE_MS).of(this.#redis.untilReady());
     } catch (error) {
       throw unreachable('Redis', this.#redis.lastError() ?? error);
     }
@@ -189,7 +189,7 @@ export class Relay {
     const published = Number(last?.last ?? 0);
     const mark = `${this.#redis.prefix}:outbox:${state.outbox}`;
     const { client: redis } = this.#redis;
-    const marks = await within(PATIENCE_MS, redis.mget(mark, `${mark}:at`));
+    const marks = await new Patience(PATIENCE_MS).of(redis.mget(mark, `${mark}:at`));
     const [confirmed = 0, lastAt = 0] = marks.map(Number);
     if (confirmed < published) await this.#takeBack(client, confirmed);
     const waiting = `SELECT position, event_id, event FROM ${this.#table} WHERE batch IS NULL AND error IS NULL ORDER BY position LIMIT ${BATCH}`;
@@ -207,7 +207,7 @@ export class Relay {
       );
       // The number before is never used again, not even after all of its rows are gone.
       const batch = Math.max(confirmed, published) + 1;
-      await within(PATIENCE_MS, redis.mset(mark, batch, `${mark}:at`, at));
+      await new Patience(PATIENCE_MS).of(redis.mset(mark, batch, `${mark}:at`, at));
       const done = `UPDATE ${this.#table} SET batch = $2, published_at = now() WHERE position = ANY($1::bigint[])`;
       await client.query(done, [good.map(({ position }) => position), batch]);
     }
@@ -225,7 +225,7 @@ export class Relay {
    * they are, here as Redis counts it. @returns the last of these times
    */
   async #publish(jobs: readonly EventJob[], lastAt: number): Promise<number> {
-    const [seconds, micros] = await within(PATIENCE_MS, this.#redis.client.time());
+    const [seconds, micros] = await new Patience(PATIENCE_MS).of(this.#redis.client.time());
     const now = Math.floor(Number(seconds) * 1_000 + Number(micros) / 1_000);
     const times = timesOf(jobs, Math.max(now, Math.min(lastAt, now + MOST_AHEAD_MS) + 1));
     const at = Math.max(...times);

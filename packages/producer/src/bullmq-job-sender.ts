@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { EVENTS_QUEUE } from './contract';
 import type { EventJob } from './event';
+import { Patience } from './patience';
 import type { RedisConnection } from './redis-connection';
 import type { ReplicaWait } from './redis-replica-wait';
 import { refusalIn } from './refusal';
-import { within } from './within';
 
 /** Why jobs are not on the queue, or may be missing there. */
 export interface Failure {
@@ -34,46 +34,45 @@ export class JobSender {
 
   /** In one round trip, but not all or nothing. `undefined` when all of them are on the queue. */
   async send(jobs: readonly EventJob[]): Promise<Failure | undefined> {
-    const until = performance.now() + this.patienceMs;
-    const left = () => until - performance.now();
+    const patience = new Patience(this.patienceMs);
     let code: Failure['code'] = 'redis_unavailable';
     let cause: unknown;
     let mayBeSent = false;
-    while (left() > 0) {
+    while (patience.leftMs > 0) {
       try {
-        await within(left(), this.redis.untilReady());
-        const queue = await this.#open(left());
+        await patience.of(this.redis.untilReady());
+        const queue = await this.#open(patience);
         code = 'outcome_unknown';
         const mark = this.replicas?.mark() ?? 0;
-        await within(left(), add(queue, jobs));
-        if (this.replicas) await within(left(), this.replicas.confirm(mark));
+        await patience.of(add(queue, jobs));
+        if (this.replicas) await patience.of(this.replicas.confirm(mark));
         return undefined;
       } catch (error) {
         cause = error;
         // It says nothing about an earlier try without a reply.
         if (refusalIn(error)) return { code: mayBeSent ? 'outcome_unknown' : 'redis_refused', cause };
         mayBeSent = code === 'outcome_unknown';
-        await wait(Math.min(TRY_AGAIN_AFTER_MS, Math.max(left(), 0)));
+        await wait(Math.min(TRY_AGAIN_AFTER_MS, patience.leftMs));
       }
     }
     return { code, cause: code === 'redis_unavailable' ? (this.redis.lastError() ?? cause) : cause };
   }
 
-  async close(): Promise<void> {
+  async close(patience = new Patience(this.patienceMs)): Promise<void> {
     const queue = this.#queue;
     this.#queue = undefined;
-    if (queue) await within(this.patienceMs, queue.close()).catch(() => {});
+    if (queue) await patience.of(queue.close()).catch(() => {});
   }
 
-  async #open(patienceMs: number): Promise<Queue> {
+  async #open(patience: Patience): Promise<Queue> {
     const { client, prefix } = this.redis;
     this.#queue ??= openQueue(client, prefix);
     try {
-      await within(patienceMs, this.#queue.waitUntilReady());
+      await patience.of(this.#queue.waitUntilReady());
       return this.#queue;
     } catch (error) {
       // Otherwise each failure would leave listeners on the connection.
-      await this.close();
+      await this.close(patience);
       throw error;
     }
   }

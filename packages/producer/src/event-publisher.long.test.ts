@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type EventData,
   type KnownEventType,
@@ -238,6 +239,29 @@ describe('publish, while Redis', () => {
     );
     await server.makeRoom();
     expect(await publisher.publish(event)).toEqual({ id: expect.any(String) as string });
+  });
+});
+
+describe('publish, in a process that stands still for longer than its patience', () => {
+  /** As on a busy machine: all others run, and this process does not. */
+  const standStill = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  // ioredis gives a connection up after five seconds without a reply.
+  const stops = [1_800, 6_000];
+
+  it.each(stops)('takes the reply that Redis sent meanwhile, after %d ms', async (ms) => {
+    const publisher = open({ redisUrl: redis.url, patienceMs: 1_000 });
+    await publisher.publish({ ...event, id: 'before' });
+    const published = publisher.publish({ ...event, id: 'order-20' });
+    await nextTurn();
+    standStill(ms);
+    expect(await published).toEqual({ id: 'order-20' });
+    expect(await jobs.getWaitingCount()).toBe(2);
+  });
+
+  it.each(stops)('connects first, after %d ms', async (ms) => {
+    const published = open({ redisUrl: redis.url, patienceMs: 1_000 }).publish({ ...event, id: 'order-21' });
+    standStill(ms);
+    expect(await published).toEqual({ id: 'order-21' });
   });
 });
 

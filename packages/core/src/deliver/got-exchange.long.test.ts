@@ -226,6 +226,43 @@ describe('the whole time', () => {
   });
 });
 
+describe('a process that stands still for longer than an attempt may take', () => {
+  /** As on a busy machine: all others run, and this process does not. */
+  const standStill = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4 * SHORT_MS);
+  const limits = { timeoutMs: SHORT_MS };
+
+  it('connects all the same', async () => {
+    const { port } = await startReceiver();
+    const result = scene.sender(limits)(`http://127.0.0.1:${port}/`);
+    standStill();
+    expect(await result).toMatchObject({ kind: 'responded', status: 200 });
+  });
+
+  it.each([
+    ['over a new connection', 0],
+    ['over a connection that was kept alive', 1],
+  ])('takes the response that has arrived meanwhile, %s', async (_which, sentBefore) => {
+    let requests = 0;
+    const { port } = await startRawReceiver((socket) => {
+      requests += 1;
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nthanks');
+      if (requests > sentBefore) standStill();
+    });
+    const send = scene.sender(limits);
+    for (let i = 0; i < sentBefore; i += 1) await send(`http://127.0.0.1:${port}/`);
+    expect(await send(`http://127.0.0.1:${port}/`)).toMatchObject({ status: 200, body: 'thanks' });
+  });
+
+  it('gives up a receiver that is silent afterwards as well', async () => {
+    const { port } = await startRawReceiver(() => standStill());
+    expect(await scene.sender(limits)(`http://127.0.0.1:${port}/`)).toMatchObject({
+      kind: 'failed',
+      reason: 'response_timeout',
+      error: 'No full response in 100 ms.',
+    });
+  });
+});
+
 describe('a connection that was kept alive, and that its receiver closes as it is used again', () => {
   const OK = 'HTTP/1.1 204 No Content\r\n\r\n';
   // A busy machine hears of it late.

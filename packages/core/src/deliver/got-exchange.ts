@@ -6,6 +6,7 @@ import type { Request, Response } from 'got';
 import { type AttemptTimings, keptHeaders, type TransportFailure } from '../domain/attempt';
 import { hostOf } from '../domain/target-url';
 import type { DeliveryRequest, Permission, SendResult } from '../domain/transport';
+import { startPatience } from '../platform/timers';
 import { PROXY_FAULT_CODE, type Route } from './egress/routes';
 
 export interface ExchangeLimits {
@@ -88,20 +89,21 @@ export class Exchange {
   #bytesRead = 0;
   readonly #kept: Buffer[] = [];
   readonly #startedAt = performance.now();
-  #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   /** The rest of the whole time when the timer fires. */
-  #restMs: number;
+  #restMs = 0;
   readonly #onTimer = (): void => this.#checkTime();
+  readonly #keepTimer = (timer: NodeJS.Timeout): void => {
+    this.#timer = timer;
+  };
   readonly #onAbort = (): void => this.#fail('network_error', 'The attempt was interrupted.');
 
   constructor(private readonly input: ExchangeInput) {
     this.result = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    const { timeoutMs, limits, signal } = input;
-    const connectMs = Math.min(limits.connectTimeoutMs, timeoutMs);
-    this.#restMs = timeoutMs - connectMs;
-    this.#timer = setTimeout(this.#onTimer, connectMs);
+    const { timeoutMs, signal } = input;
+    this.#startTimer(timeoutMs);
     signal.addEventListener('abort', this.#onAbort);
     this.#stream = this.#open(false);
     // A signal that was aborted before fires no event.
@@ -207,22 +209,25 @@ export class Exchange {
   // The retry uses a new connection, so this happens once at most.
   #sendAgain(error: NodeJS.ErrnoException): void {
     this.#staleError = error;
-    const { timeoutMs, limits } = this.input;
-    const leftMs = Math.max(timeoutMs - (performance.now() - this.#startedAt), 0);
-    const connectMs = Math.min(limits.connectTimeoutMs, leftMs);
+    const { timeoutMs } = this.input;
     clearTimeout(this.#timer);
     this.#stopWatching();
-    this.#restMs = leftMs - connectMs;
-    this.#timer = setTimeout(this.#onTimer, connectMs);
+    this.#startTimer(Math.max(timeoutMs - (performance.now() - this.#startedAt), 0));
     this.#stream = this.#open(true);
   }
 
   // One timer, which fires at the end of the time for connecting: nearly all requests are over by then.
+  #startTimer(leftMs: number): void {
+    const connectMs = Math.min(this.input.limits.connectTimeoutMs, leftMs);
+    this.#restMs = leftMs - connectMs;
+    startPatience(connectMs, this.#onTimer, this.#keepTimer);
+  }
+
   #checkTime(): void {
     const phase = this.#phase();
     if (this.#isAsking) return this.#end({ kind: 'unsent', error: 'Redis took too long.' });
     if (phase === 'ready' && this.#restMs > 0) {
-      this.#timer = setTimeout(this.#onTimer, this.#restMs);
+      startPatience(this.#restMs, this.#onTimer, this.#keepTimer);
       this.#restMs = 0;
       return;
     }

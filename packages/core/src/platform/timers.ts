@@ -30,13 +30,14 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
   return isSettled;
 }
 
-// Timers come some milliseconds late.
-const USUALLY_LATE_MS = 20;
+// In the next turn of the event loop what has arrived is read.
+const A_TURN_MS = 10;
 
 /**
  * A timer for a wait for others, which `keep` gets for `clearTimeout`: `onOver` is called when they had so much time. While
  * this process stands still, on a busy machine or in a long turn of its own, it reads no reply, and what it asked may not have
- * left it. A timer that is late shows that: the time is given back, once, and no more than was waited for.
+ * left it. A timer that is late shows that: the time is given back, once, and no more than was waited for. A timer that is in
+ * time may be the first to run after that as well: at least a turn is given.
  */
 export function startPatience(
   patienceMs: number,
@@ -46,8 +47,7 @@ export function startPatience(
   const dueAt = steadyClock() + patienceMs;
   const onDue = () => {
     const lateMs = steadyClock() - dueAt;
-    if (lateMs <= USUALLY_LATE_MS) onOver();
-    else keep(setTimeout(onOver, Math.min(lateMs, patienceMs)));
+    keep(setTimeout(onOver, Math.min(Math.max(lateMs, A_TURN_MS), patienceMs)));
   };
   keep(setTimeout(onDue, patienceMs));
 }

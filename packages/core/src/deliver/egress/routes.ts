@@ -13,6 +13,7 @@ import {
 import { isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
+import { startPatience } from '../../platform/timers';
 import { type CheckTargetParts, checkTarget } from './address-policy';
 import type { EgressProxy } from './egress-settings';
 import { type ResolvedAddress, type ResolveName, UnresolvedNameError } from './resolve-name';
@@ -306,14 +307,20 @@ function askForTunnel(
 /** End the request when the proxy can't be reached in time, or does not respond in time. */
 function watch(request: ClientRequest, { protocol }: EgressProxy, connectTimeoutMs: number): () => void {
   const reachMs = Math.min(REACH_TIMEOUT_MS, connectTimeoutMs / 2);
-  let timer = setTimeout(
-    () => request.destroy(new ProxyFaultError(`The proxy could not be reached in ${reachMs} ms.`)),
+  let timer: NodeJS.Timeout | undefined;
+  const keepTimer = (next: NodeJS.Timeout) => {
+    timer = next;
+  };
+  const endBy = (error: Error) => () => void request.destroy(error);
+  startPatience(
     reachMs,
+    endBy(new ProxyFaultError(`The proxy could not be reached in ${reachMs} ms.`)),
+    keepTimer,
   );
   request.once('socket', (socket) =>
     socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      timer = setTimeout(() => request.destroy(tunnelTimeout(connectTimeoutMs)), connectTimeoutMs);
+      startPatience(connectTimeoutMs, endBy(tunnelTimeout(connectTimeoutMs)), keepTimer);
     }),
   );
   return () => clearTimeout(timer);
