@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { type RedisServer, startRedisServer } from '@hookferry/core/testing/redis-server';
 import { ApiClient } from '../support/api-client';
 import { addressOf, Stack } from '../support/stack';
 import { Terminal } from './terminal';
@@ -35,6 +36,7 @@ export class Reader {
     readonly receiverPort: number,
     readonly folder: string,
     private readonly workerUrl: string,
+    private readonly redis: RedisServer,
   ) {}
 
   /** Of the API, with the reader's key. */
@@ -44,7 +46,12 @@ export class Reader {
 
   static async start(environment: Readonly<Record<string, string>> = {}): Promise<Reader> {
     const { key: apiKey } = buildApiKey();
-    const stack = await Stack.start({ environment: { BOOTSTRAP_API_KEY: apiKey, ...environment } });
+    // What pages say may change all of a server.
+    const redis = await startRedisServer();
+    const stack = await Stack.start({
+      redisUrl: redis.url,
+      environment: { BOOTSTRAP_API_KEY: apiKey, ...environment },
+    });
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-reader-'));
     await mkdir(join(folder, '.data'));
     await writeFile(join(folder, '.data', 'api-key'), apiKey);
@@ -58,7 +65,7 @@ export class Reader {
     const [worker] = stack.workers;
     if (!worker) throw new Error('There is no worker.');
     const workerUrl = await addressOf(worker);
-    return new Reader(stack, new Terminal(folder), apiKey, await findClosedPort(), folder, workerUrl);
+    return new Reader(stack, new Terminal(folder), apiKey, await findClosedPort(), folder, workerUrl, redis);
   }
 
   /** A block of a page, with this reader's Redis, and the ports of its service and receiver. */
@@ -79,6 +86,7 @@ export class Reader {
   async stop(): Promise<void> {
     await this.terminal.close();
     await this.stack.stop();
+    await this.redis.close();
     await rm(this.folder, { recursive: true });
   }
 }

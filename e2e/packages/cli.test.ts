@@ -178,7 +178,7 @@ describe('as a script runs it', () => {
       updated: time,
       secret,
     });
-    expect(printed.stderr).toBe(`Try it out: hookferry webhooks test ${id}\n`);
+    expect(printed.stderr).toBe('Try it out: hookferry webhooks test printed\n');
   });
 
   it('tries a filter, and gives it to an endpoint', async () => {
@@ -368,6 +368,13 @@ describe('as a script runs it', () => {
       });
       const { stdout } = await succeed(['deliveries', 'show', `${event.id}.${id}`]);
       expect(stdout).toContain('\nResponse to attempt 1 (HTTP 401):\n  no_match: no signature matches\n');
+      // Health is counted a moment later.
+      const row = new RegExp(`^ID .* LAST ATTEMPT\\n${id} .* enabled +failed: http_4xx 401\\n$`);
+      await until(async () => {
+        const { stdout: list } = await succeed(['webhooks', 'list', '--failing']);
+        return row.test(list) || undefined;
+      });
+      expect((await succeed(['webhooks', 'list'])).stdout).toMatch(/ enabled +(delivered|none yet)\n/);
       await succeed(['webhooks', 'delete', id, '--yes']);
     } finally {
       await failing.stop();

@@ -29,8 +29,9 @@ const BY_WORD: Readonly<Record<string, Colour>> = {
   failed: 'red',
 };
 
-/** A status or an outcome in its colour. */
-export function paintStatus(paint: Paint, word: string): string {
+/** A status or an outcome in its colour. What it is about may follow a colon. */
+export function paintStatus(paint: Paint, text: string): string {
+  const [word = ''] = text.split(':', 1);
   const colour = BY_WORD[word];
-  return colour === undefined ? word : paint(colour, word);
+  return colour === undefined ? text : paint(colour, text);
 }

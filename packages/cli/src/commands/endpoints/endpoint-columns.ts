@@ -3,12 +3,17 @@ import { paintStatus } from '../../output/colours';
 import type { Column } from '../../output/output';
 import type { Webhook, WebhookWithHealth } from '../../resources';
 
-export const LIST_COLUMNS: readonly Column<Webhook>[] = [
+const BASIC_COLUMNS: readonly Column<Webhook>[] = [
   ['id', ({ id }) => id],
   ['uid', ({ uid }) => uid],
   ['url', ({ url }) => url],
   ['events', ({ events }) => events],
   ['status', ({ status }) => status, paintStatus],
+];
+
+export const LIST_COLUMNS: readonly Column<Webhook & { readonly health?: Health | undefined }>[] = [
+  ...BASIC_COLUMNS,
+  ['last attempt', ({ health }) => health && describeLastAttempt(health), paintStatus],
 ];
 
 const SETTINGS = ['description', 'ordering', ...settingsBut('uid', 'description', 'ordering')] as const;
@@ -17,7 +22,7 @@ const SETTING_COLUMNS = partsOf(SETTINGS).map(
 );
 
 export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
-  ...LIST_COLUMNS,
+  ...BASIC_COLUMNS,
   ['filter', ({ filter }) => filter],
   [
     'verification',
@@ -45,13 +50,28 @@ export const HEALTH_COLUMNS: readonly Column<WebhookWithHealth>[] = [
   ['at once now', ({ health }) => health.concurrency?.limit],
 ];
 
+type Health = WebhookWithHealth['health'];
+
 function formatRate(rate: number | null): string | null {
   return rate === null ? null : `${(rate * 100).toFixed(1)} %`;
 }
 
+/** Such as `failed: http_5xx 500`. */
+function describeLastAttempt({
+  last_success_at: success,
+  last_failure_at: failure,
+  last_failure: last,
+}: Health) {
+  if (success === null && failure === null) return 'none yet';
+  if (failure === null || (success !== null && success > failure)) return 'delivered';
+  return last === null ? 'failed' : `failed: ${outcomeOf(last)}`;
+}
+
+function outcomeOf({ outcome, response_status: status }: NonNullable<Health['last_failure']>): string {
+  return status === null ? outcome : `${outcome} ${status}`;
+}
+
 /** Such as `2026-11-29T20:34:58.895Z, http_5xx 500, delivery evt_1.wh_1`. */
-function describeLastFailure({ last_failure_at: at, last_failure: last }: WebhookWithHealth['health']) {
-  if (at === null || last === null) return at;
-  const outcome = [last.outcome, last.response_status].filter((part) => part !== null).join(' ');
-  return `${at}, ${outcome}, delivery ${last.delivery_id}`;
+function describeLastFailure({ last_failure_at: at, last_failure: last }: Health) {
+  return at === null || last === null ? at : `${at}, ${outcomeOf(last)}, delivery ${last.delivery_id}`;
 }

@@ -9,6 +9,7 @@ import { LIST_COLUMNS } from './endpoint-columns';
 interface ListFlags extends PagingFlags {
   readonly status?: Webhook['status'];
   readonly type?: string;
+  readonly failing?: boolean;
 }
 
 export function addListEndpoints(webhooks: Command, cli: Cli): void {
@@ -17,14 +18,21 @@ export function addListEndpoints(webhooks: Command, cli: Cli): void {
     .description('List webhooks, newest first.')
     .addOption(new Option('--status <status>', 'only these').choices(['enabled', 'disabled']))
     .option('--type <type>', 'only those that get events of this type')
+    .option('--failing', 'only those whose last attempt failed, or that were disabled for failures')
     .action((flags: ListFlags) => listEndpoints(flags, cli));
-  addExample(addPaging(list), 'hookferry webhooks list --status disabled');
+  addExample(
+    addPaging(list),
+    'hookferry webhooks list --failing',
+    'hookferry webhooks list --status disabled',
+  );
 }
 
 async function listEndpoints(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
   const query = {
     limit: pageSize(flags),
+    include: 'health' as const,
+    ...(flags.failing ? { failing: 'true' as const } : {}),
     ...(flags.status === undefined ? {} : { status: flags.status }),
     ...(flags.type === undefined ? {} : { event_type: flags.type }),
   };
