@@ -107,7 +107,7 @@ it('ends also while Redis does not answer', async () => {
   store.save = () => new Promise(() => {});
   reporter.start();
   const stopped = reporter.stop();
-  await jest.advanceTimersByTimeAsync(1_000);
+  await jest.advanceTimersByTimeAsync(2_000);
   await stopped;
   expect(removed).toEqual([]);
 });

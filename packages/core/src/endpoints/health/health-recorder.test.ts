@@ -186,7 +186,7 @@ describe('HealthRecorder', () => {
     answerWith(() => new Promise(() => {}));
     recorder.record(uniqueEndpointId(), delivered);
     const stopped = recorder.stop();
-    await jest.advanceTimersByTimeAsync(1_000);
+    await jest.advanceTimersByTimeAsync(2_000);
     await stopped;
     expect(jest.getTimerCount()).toBe(0);
   });
