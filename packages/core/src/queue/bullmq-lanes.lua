@@ -334,14 +334,16 @@ local function go_on(
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
   local priority = priority_of(account, endpoint, 1)
   -- A head that ran once has left nothing else. A field that is missing costs Redis the most.
-  if known[1] ~= '1' or known[3] or known[4] then
-    forget_head(key, jobFields.fullAt, stays_held and 'head' or jobFields.holds)
-  else
+  if known[1] == '1' and not known[3] and not known[4] then
     redis.call('HDEL', key, 'head')
+  elseif stays_held then
+    forget_head(key, jobFields.fullAt)
+  else
+    forget_head(key, jobFields.fullAt, jobFields.holds)
   end
   -- Its holds are read only if it ran before.
-  local starts = { jobFields.attemptsStarted, stays_held and 1 or 0 }
-  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1', unpack(starts) }
+  local runs = stays_held and 1 or 0
+  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1', jobFields.attemptsStarted, runs }
   redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
   redis.call('DEL', key .. ':lock')
   put_in_place(queue, { id }, { priority })
