@@ -23,6 +23,8 @@ export interface LaneStanding {
   readonly first: EventId;
   /** Whether it does not go on. */
   readonly isHeld: boolean;
+  /** Whether it has a job. An operator may have removed it: then a wake-up makes it anew. */
+  readonly hasJob: boolean;
   /** Whether newer events may come in place of those that are there. */
   readonly isInWindow: boolean;
   /** Of its first delivery. */
@@ -164,10 +166,10 @@ export async function findLanesAmong(
     const standings = [...byLane].map(async ([name, entries]) => {
       const jobId = laneJobIdOf(name);
       const looked = { lane: keys.lane(name), job: jobs.job(jobId), lock: jobs.lock(jobId) };
-      const { first, holds, isHeld, isInWindow, isInBatches } = await laneStanding(looked)(redis);
+      const { first, holds, ...standing } = await laneStanding(looked)(redis);
       // It has ended meanwhile.
       if (first === undefined) return undefined;
-      return { first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), entries };
+      return { ...standing, first, holds: decodeHolds(holds ?? ''), entries };
     });
     return (await Promise.all(standings)).filter((each) => each !== undefined);
   });

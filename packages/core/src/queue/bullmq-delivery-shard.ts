@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
 import {
   batchJobIdOf,
@@ -128,6 +129,7 @@ export class DeliveryShard {
       members,
       sent: sent && encodePlace(sent),
       only,
+      seesBeside: !(this.redis instanceof Cluster),
     });
   }
 

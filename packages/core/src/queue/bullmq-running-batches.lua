@@ -139,16 +139,6 @@ function form_batch(
   }
 end
 
---- The first one of a lane, and those behind it up to a place.
-local function first_before(lane, most, before)
-  local first, events = redis.call('ZRANGE', lane, 0, most - 1, 'WITHSCORES'), {}
-  for i = 1, #first, 2 do
-    if i > 1 and not is_after(before, first[i + 1] .. ' ' .. first[i]) then break end
-    events[#events + 1] = first[i]
-  end
-  return events
-end
-
 --- In an order, gives the first deliveries of a lane, which stay there: the turn of the first one begins. Those that went together
 --- before go together again. Of others, which go with the first one is noted once it is known. While queues are split again the head
 --- goes alone, whatever it went with: nobody has looked whether another shard has those behind it.
@@ -162,7 +152,6 @@ end
 ---@param name text                of the lane
 ---@param most integer
 ---@param only EventId?            the head, if it goes alone
----@param before text?             the place and the event which those behind the head have to be before
 ---@param max_bytes integer        of the texts of their events
 ---@param reads_texts boolean      what the attempts need
 ---@reply breaker text?
@@ -172,7 +161,7 @@ end
 ---@reply texts text?[]            of each event
 ---@reply requests text?[]         for which each is to be sent
 ---@reply places integer[]         of each in the lane
-function begin_heads(lock, behind_heads, base, tag, token, account, name, most, only, before, max_bytes, reads_texts)
+function begin_heads(lock, behind_heads, base, tag, token, account, name, most, only, max_bytes, reads_texts)
   if redis.call('GET', lock) ~= token then
     return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
   end
@@ -189,8 +178,7 @@ function begin_heads(lock, behind_heads, base, tag, token, account, name, most, 
   if go_again then
     events, texts = that_fit(waiting, account, math.huge, reads_texts)
   else
-    local first = before and first_before(lane, most, before) or redis.call('ZRANGE', lane, 0, most - 1)
-    events, texts = that_fit(first, account, max_bytes, reads_texts)
+    events, texts = that_fit(redis.call('ZRANGE', lane, 0, most - 1), account, max_bytes, reads_texts)
   end
   if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} } end
   set_in_batches(key, lane, behind_heads, false)

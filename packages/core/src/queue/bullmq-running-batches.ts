@@ -1,12 +1,6 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import {
-  type DeliveryTexts,
-  encodePlace,
-  type LanePlace,
-  laneJobIdOf,
-  type MemberEnd,
-} from '../domain/delivery';
+import { type DeliveryTexts, laneJobIdOf, type MemberEnd } from '../domain/delivery';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
@@ -56,8 +50,6 @@ export interface BatchBounds {
   readonly only?: EventId | undefined;
   /** Of the texts of the events. */
   readonly maxBytes: number;
-  /** In an order: of those behind the first one, only what is before this place. */
-  readonly before?: LanePlace | undefined;
 }
 
 /** As scripts give what the attempts of a batch's deliveries need. */
@@ -134,7 +126,7 @@ export class RunningBatches {
   }
 
   /** In an order: give the first deliveries of a lane, which stay there. The turn of the first one has begun then. */
-  beginHeads(lane: OwnedLane, { before, ...bounds }: BatchBounds): Step<readonly PlacedMember[]> {
+  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly PlacedMember[]> {
     const readAt = steadyClock();
     const { accountId: account, token, lane: name } = lane;
     const step = beginHeads({
@@ -146,7 +138,6 @@ export class RunningBatches {
       account,
       name,
       ...bounds,
-      before: before && encodePlace(before),
       readsTexts: this.#readsTexts,
     });
     return mapReply(step, ({ places, ...read }) =>

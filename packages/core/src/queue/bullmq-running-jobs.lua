@@ -126,7 +126,7 @@ local function turn_in(
   looks,
   stays
 )
-  local lane, line, endpoint = lane_of(tag, name), line_in(name), endpoint_of(name)
+  local lane = lane_of(tag, name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
   if stays then
@@ -136,8 +136,7 @@ local function turn_in(
     event, place, turn = first[1], first[2], 'unknown'
   end
   if looks then
-    local order = keys.order(endpoint) .. (line and ':' .. line or '')
-    former = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
+    former = redis.call('ZRANGE', beside_of(name), 0, 0, 'WITHSCORES')
   end
   if event and looks and turn == 'unknown' then
     local at, first_at = tonumber(place), tonumber(former[2])
