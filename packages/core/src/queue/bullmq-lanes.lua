@@ -65,11 +65,18 @@ local function place_of_new(order, event, accepted_at, sent)
   return string.format('%d', last_place + 1)
 end
 
---- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others.
+--- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others. Scripts
+--- that run together change it once.
 local function count_behind(behind_heads, change, is_in_batches)
   if change == 0 then return end
   local counter = is_in_batches and behind_heads .. ':batched' or behind_heads
-  if redis.call('INCRBY', counter, change) <= 0 then redis.call('DEL', counter) end
+  local changed = once[counter]
+  once[counter] = (changed or 0) + change
+  if changed then return end
+  at_end('count ' .. counter, function()
+    local sum = once[counter]
+    if sum ~= 0 and redis.call('INCRBY', counter, sum) <= 0 then redis.call('DEL', counter) end
+  end)
 end
 
 --- From now on the deliveries of a lane have to wait for each other, or need not: those behind the first one count so.
