@@ -299,7 +299,7 @@ end
 --- What a lane's job has of its head alone, BullMQ's counts too, goes with it.
 local function forget_head(key, ...)
   local counted = { jobFields.attemptsMade, jobFields.stalledCount, jobFields.failedReason, ... }
-  redis.call('HDEL', key, 'head', jobFields.members, unpack(counted))
+  redis.call('HDEL', key, 'head', jobFields.members, jobFields.stacktrace, unpack(counted))
 end
 
 --- After some entries have gone, and its worker has let go of its job: the lane goes on at its place in the fair order, or its job is

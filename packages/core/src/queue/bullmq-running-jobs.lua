@@ -60,7 +60,7 @@ local function runs_before(key)
     jobFields.stalledCount,
     jobFields.deferredFailure,
     jobFields.failedReason,
-    'stacktrace',
+    jobFields.stacktrace,
     jobFields.holds,
     jobFields.members
   )
