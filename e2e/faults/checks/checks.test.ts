@@ -228,7 +228,7 @@ describe('a delivery that is to be sent again', () => {
   it('is as promised when its receiver was broken at that moment, if the attempt is on record', () => {
     const [first, second] = twice;
     const broken = { ...seen([first, { ...second, status: null }], [resend]) };
-    const fault = {
+    const away = {
       kind: 'receivers-down-2m',
       victim: 'receivers',
       startedAt: 5_500,
@@ -236,12 +236,12 @@ describe('a delivery that is to be sent again', () => {
       mayRepeat: false,
     };
     const recorded = [{ endpoint: 'one', eventId: 'evt_m1', status: 'delivered', attemptCount: 2 }];
-    expect(checkResends({ ...broken, faults: [fault], recorded })).toEqual([]);
+    expect(checkResends({ ...broken, faults: [away], recorded })).toEqual([]);
     const notRecorded = [{ ...recorded[0], attemptCount: 1 }] as typeof recorded;
-    expect(checkResends({ ...broken, faults: [fault], recorded: notRecorded })).toMatchObject([{ count: 1 }]);
-    const later = { ...fault, startedAt: 20_000, endedAt: 30_000 };
+    expect(checkResends({ ...broken, faults: [away], recorded: notRecorded })).toMatchObject([{ count: 1 }]);
+    const later = { ...away, startedAt: 20_000, endedAt: 30_000 };
     expect(checkResends({ ...broken, faults: [later], recorded })).toMatchObject([{ count: 1 }]);
-    const ofWorker = { ...fault, kind: 'worker-kill', victim: 'worker A' };
+    const ofWorker = { ...away, kind: 'worker-kill', victim: 'worker A' };
     expect(checkResends({ ...broken, faults: [ofWorker], recorded })).toMatchObject([{ count: 1 }]);
   });
 });
