@@ -74,7 +74,7 @@ export function laneRunOf(
 function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: DeliveryBatch): LaneRun {
   const { runningLanes } = owned.parts;
   const { lane: name, endpointId } = lane;
-  const { eventId, turn, place, isBesideJobs, size, sent, goesAsNewest = false } = head;
+  const { eventId, turn, place, isBesideJobs, sent, goesAsNewest = false } = head;
   const own = { eventId, acceptedAt: place };
   // What came with the job is the first one's.
   const runInPlace = (entry: TakenEntry) => ({
@@ -89,7 +89,6 @@ function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: Deliv
     isBesideJobs,
     wasHeld: owned.holds !== undefined,
     wentTogether: head.hadBegun && head.members !== undefined,
-    size,
     sent,
     goesAsNewest,
     begin: async (as) => {

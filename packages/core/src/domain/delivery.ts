@@ -200,8 +200,6 @@ export interface LaneRun {
   readonly wasHeld: boolean;
   /** Whether it was in a request, together with those that it goes with again. */
   readonly wentTogether: boolean;
-  /** How many are in it, this one included. */
-  readonly size: number;
   /** The last one that was sent in place of all before it. */
   readonly sent: LanePlace | undefined;
   /** Whether it runs in place of the first one, as the newest. */

@@ -21,7 +21,12 @@ local MOST_READ = 500
 --- account, and so do those whose account is not certain.
 local function is_oldest(shard, account, event, accepted_at, own_job)
   local most, put_back = MOST_READ, 'put-back-events:' .. shard.tag .. ':' .. account
-  if redis.call('EXISTS', shard.active, shard.wait, shard.prioritized, put_back) == 0 then return true end
+  local is_known = 'events of ' .. put_back
+  -- Mostly there is none. One that comes from a script that runs together with this one has not waited before.
+  if once[is_known] == nil then
+    once[is_known] = redis.call('EXISTS', shard.active, shard.wait, shard.prioritized, put_back) > 0
+  end
+  if not once[is_known] then return true end
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
   local can_compare = string.match(event, '^' .. event_form) ~= nil
 

@@ -2,6 +2,17 @@
 
 -- For scripts that change jobs of deliveries.
 
+--- None of these is in question any more. Scripts that run together tell it of all their jobs at once.
+local function forget_stalled(shard, ids)
+  shard.let_go = shard.let_go or {}
+  for _, id in ipairs(ids) do
+    table.insert(shard.let_go, id)
+  end
+  at_end('forget ' .. shard.stalled, function()
+    redis.call('SREM', shard.stalled, unpack(shard.let_go))
+  end)
+end
+
 --- Gives those of some jobs that are still the worker's, and their locks; they are not active any more.
 local function let_go(shard, ids, tokens)
   local locks, ours, own_locks = {}, {}, {}
@@ -15,7 +26,7 @@ local function let_go(shard, ids, tokens)
       redis.call('LREM', shard.active, '-1', ids[i])
     end
   end
-  if #ours > 0 then redis.call('SREM', shard.stalled, unpack(ours)) end
+  if #ours > 0 then forget_stalled(shard, ours) end
   return ours, own_locks
 end
 
