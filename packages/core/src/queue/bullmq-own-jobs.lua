@@ -4,12 +4,12 @@
 
 --- None of these is in question any more. Scripts that run together tell it of all their jobs at once.
 local function forget_stalled(shard, ids)
-  shard.let_go = shard.let_go or {}
+  shard.freed = shard.freed or {}
   for _, id in ipairs(ids) do
-    table.insert(shard.let_go, id)
+    table.insert(shard.freed, id)
   end
   at_end('forget ' .. shard.stalled, function()
-    redis.call('SREM', shard.stalled, unpack(shard.let_go))
+    redis.call('SREM', shard.stalled, unpack(shard.freed))
   end)
 end
 
