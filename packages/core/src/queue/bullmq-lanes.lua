@@ -261,7 +261,8 @@ end
 local function go_on(shard, account, name, gone, was_held, stays_held)
   local id, lane, endpoint = lane_job(name), lane_of(shard, name), endpoint_of(name)
   local key = shard.base .. id
-  local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
+  -- Redis writes a number as a text far slower than it takes the text.
+  local next = redis.call('ZRANGE', lane, '0', '0', 'WITHSCORES')
   local known =
     redis.call('HMGET', key, jobFields.attemptsStarted, jobFields.inBatches, jobFields.holds, jobFields.members)
   local is_in_batches = known[2]
@@ -289,9 +290,9 @@ local function go_on(shard, account, name, gone, was_held, stays_held)
     forget_head(key, jobFields.fullAt, jobFields.holds)
   end
   -- Its holds are read only if it ran before.
-  local runs = stays_held and 1 or 0
+  local runs = stays_held and '1' or '0'
   local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1', jobFields.attemptsStarted, runs }
-  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
+  redis.call('HSET', key, 'priority', priority, unpack(waits))
   redis.call('DEL', key .. ':lock')
   put_in_place(shard, { id }, { priority })
   wake_workers(shard)

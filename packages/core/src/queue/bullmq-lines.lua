@@ -59,8 +59,8 @@ end
 
 --- The same for some that have left it.
 local function forget_in_line(shard, lane, events)
-  if not line_in(lane) or #events == 0 then return end
   local endpoint = endpoint_of(lane)
+  if endpoint == lane or #events == 0 then return end
   redis.call('ZREM', grouped_of(shard, endpoint), unpack(events))
   redis.call('HDEL', lines_of(shard, endpoint), unpack(events))
 end

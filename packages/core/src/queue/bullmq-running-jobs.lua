@@ -95,10 +95,11 @@ end
 
 --- The first one that has a job of its own beside a lane, with its place. Mostly none of an endpoint's groups has one.
 local function first_beside(endpoint, line)
-  local order, lanes = keys.order(endpoint), keys.lanes(endpoint)
-  if not line then return redis.call('ZRANGE', order, 0, 0, 'WITHSCORES') end
+  local order = keys.order(endpoint)
+  if not line then return redis.call('ZRANGE', order, '0', '0', 'WITHSCORES') end
+  local lanes = keys.lanes(endpoint)
   if once[lanes] == nil then once[lanes] = redis.call('EXISTS', lanes) == 1 end
-  return once[lanes] and redis.call('ZRANGE', order .. ':' .. line, 0, 0, 'WITHSCORES') or {}
+  return once[lanes] and redis.call('ZRANGE', order .. ':' .. line, '0', '0', 'WITHSCORES') or {}
 end
 
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
@@ -124,7 +125,7 @@ local function turn_in(
   if stays then
     event, place, turn = stays.event, stays.place, 'unknown'
   elseif not event then
-    local first = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
+    local first = redis.call('ZRANGE', lane, '0', '0', 'WITHSCORES')
     event, place, turn = first[1], first[2], 'unknown'
   end
   if looks then former = first_beside(endpoint, line) end
