@@ -3,7 +3,6 @@ import {
   decodeHolds,
   deliveryIdOf,
   holdsSince,
-  laneJobIdOf,
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
@@ -164,12 +163,11 @@ export async function findLanesAmong(
       byLane.set(name, [...(byLane.get(name) ?? []), { eventId, place: Number(place) }]);
     }
     const standings = [...byLane].map(async ([name, entries]) => {
-      const jobId = laneJobIdOf(name);
-      const looked = { lane: keys.lane(name), job: jobs.job(jobId), lock: jobs.lock(jobId) };
-      const { first, holds, ...standing } = await laneStanding(looked)(redis);
+      const standing = laneStanding({ base: jobs.base, name });
+      const { first, holds, ...told } = await standing(redis);
       // It has ended meanwhile.
       if (first === undefined) return undefined;
-      return { ...standing, first, holds: decodeHolds(holds ?? ''), entries };
+      return { ...told, first, holds: decodeHolds(holds ?? ''), entries };
     });
     return (await Promise.all(standings)).filter((each) => each !== undefined);
   });
