@@ -65,11 +65,18 @@ local function place_of_new(order, event, accepted_at, sent)
   return string.format('%d', last_place + 1)
 end
 
---- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others.
+--- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others. Scripts
+--- that run together change it once.
 local function count_behind(behind_heads, change, is_in_batches)
   if change == 0 then return end
   local counter = is_in_batches and behind_heads .. ':batched' or behind_heads
-  if redis.call('INCRBY', counter, change) <= 0 then redis.call('DEL', counter) end
+  local changed = once[counter]
+  once[counter] = (changed or 0) + change
+  if changed then return end
+  at_end('count ' .. counter, function()
+    local sum = once[counter]
+    if sum ~= 0 and redis.call('INCRBY', counter, sum) <= 0 then redis.call('DEL', counter) end
+  end)
 end
 
 --- From now on the deliveries of a lane have to wait for each other, or need not: those behind the first one count so.
@@ -292,7 +299,7 @@ end
 --- What a lane's job has of its head alone, BullMQ's counts too, goes with it.
 local function forget_head(key, ...)
   local counted = { jobFields.attemptsMade, jobFields.stalledCount, jobFields.failedReason, ... }
-  redis.call('HDEL', key, 'head', jobFields.members, unpack(counted))
+  redis.call('HDEL', key, 'head', jobFields.members, jobFields.stacktrace, unpack(counted))
 end
 
 --- After some entries have gone, and its worker has let go of its job: the lane goes on at its place in the fair order, or its job is

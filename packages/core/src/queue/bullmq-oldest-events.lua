@@ -20,8 +20,10 @@ local MOST_READ = 500
 --- counts as older. Its account is noted as it gets its position. A few wait without a position, for a moment: they count for every
 --- account, and so do those whose account is not certain.
 local function is_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
-  local most = MOST_READ
-  if redis.call('EXISTS', active, wait, prioritized, put_back) == 0 then return true end
+  local most, is_known = MOST_READ, 'events of ' .. put_back
+  -- Mostly there is none. One that comes from a script that runs together with this one has not waited before.
+  if once[is_known] == nil then once[is_known] = redis.call('EXISTS', active, wait, prioritized, put_back) > 0 end
+  if not once[is_known] then return true end
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
   local can_compare = string.match(event, '^' .. event_form) ~= nil
 

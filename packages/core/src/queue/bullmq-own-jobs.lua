@@ -2,6 +2,21 @@
 
 -- For scripts that change jobs of deliveries.
 
+--- None of these is in question any more. Scripts that run together tell it of all their jobs at once.
+local function forget_stalled(stalled, ids)
+  local all = once[stalled]
+  if not all then
+    all = {}
+    once[stalled] = all
+    at_end('forget ' .. stalled, function()
+      redis.call('SREM', stalled, unpack(all))
+    end)
+  end
+  for _, id in ipairs(ids) do
+    all[#all + 1] = id
+  end
+end
+
 --- Gives those of some jobs that are still the worker's, and their locks; they are not active any more.
 local function let_go(base, active, stalled, ids, tokens)
   local locks, ours, own_locks = {}, {}, {}
@@ -15,7 +30,7 @@ local function let_go(base, active, stalled, ids, tokens)
       redis.call('LREM', active, '-1', ids[i])
     end
   end
-  if #ours > 0 then redis.call('SREM', stalled, unpack(ours)) end
+  if #ours > 0 then forget_stalled(stalled, ours) end
   return ours, own_locks
 end
 

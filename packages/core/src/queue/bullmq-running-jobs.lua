@@ -8,7 +8,7 @@
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?, members text?}
 ---@record taken_batch {breaker text?, endpoint_text shared?, events EventId[], logs text?[], texts text?[], requests text?[]}
----@record head_record {event EventId?, place integer, size integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
+---@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
 ---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?, batch taken_batch?}
 
 --- The records that the attempt of a job needs. Nil: it is no delivery's.
@@ -60,7 +60,7 @@ local function runs_before(key)
     jobFields.stalledCount,
     jobFields.deferredFailure,
     jobFields.failedReason,
-    'stacktrace',
+    jobFields.stacktrace,
     jobFields.holds,
     jobFields.members
   )
@@ -109,6 +109,14 @@ local function has_older_event(base, tag, account, event, accepted_at)
   )
 end
 
+--- The first one that has a job of its own beside a lane, with its place. Mostly none of an endpoint's groups has one.
+local function first_beside(endpoint, line)
+  local order, lanes = keys.order(endpoint), keys.lanes(endpoint)
+  if not line then return redis.call('ZRANGE', order, 0, 0, 'WITHSCORES') end
+  if once[lanes] == nil then once[lanes] = redis.call('EXISTS', lanes) == 1 end
+  return once[lanes] and redis.call('ZRANGE', order .. ':' .. line, 0, 0, 'WITHSCORES') or {}
+end
+
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
 ---
@@ -135,10 +143,7 @@ local function turn_in(
     local first = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
     event, place, turn = first[1], first[2], 'unknown'
   end
-  if looks then
-    local order = keys.order(endpoint) .. (line and ':' .. line or '')
-    former = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
-  end
+  if looks then former = first_beside(endpoint, line) end
   if event and looks and turn == 'unknown' then
     local at, first_at = tonumber(place), tonumber(former[2])
     local is_other = first_at and former[1] ~= event
@@ -153,7 +158,6 @@ local function turn_in(
   return head_record {
     event = event,
     place = tonumber(place or 0),
-    size = redis.call('ZCARD', lane),
     turn = turn,
     -- Not known where it was not looked for.
     is_beside_jobs = not former or former[1] ~= nil,

@@ -48,7 +48,7 @@ export interface Taken {
 }
 
 /** The delivery whose turn it is in a lane. */
-export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'size' | 'isBesideJobs'> {
+export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'isBesideJobs'> {
   /** Absent: there is none. */
   readonly eventId: EventId | undefined;
   /** Whether its turn had begun before the job was taken. */
@@ -193,7 +193,6 @@ function takenHead(head: HeadRecord, members: string | undefined): TakenHead {
   return {
     eventId: head.event,
     place: head.place,
-    size: head.size,
     turn: head.turn,
     isBesideJobs: head.isBesideJobs,
     hadBegun: head.hadBegun,

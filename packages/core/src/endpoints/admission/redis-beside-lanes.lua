@@ -25,6 +25,8 @@ function join_order(order, lanes, events, accepted_at, lane_of_each, are_new)
       redis.call('PEXPIRE', lane_order, ORDER_KEPT_MS)
       redis.call('HSET', lanes, event, lane)
       redis.call('PEXPIRE', lanes, ORDER_KEPT_MS)
+      -- A script that runs together with this one may have found none.
+      once[lanes] = true
     end
   end
 end
