@@ -3,7 +3,6 @@ import {
   decodeHolds,
   deliveryIdOf,
   holdsSince,
-  laneJobIdOf,
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
@@ -164,9 +163,8 @@ export async function findLanesAmong(
       byLane.set(name, [...(byLane.get(name) ?? []), { eventId, place: Number(place) }]);
     }
     const standings = [...byLane].map(async ([name, entries]) => {
-      const jobId = laneJobIdOf(name);
-      const looked = { lane: keys.lane(name), job: jobs.job(jobId), lock: jobs.lock(jobId) };
-      const { first, holds, isHeld, isInWindow, isInBatches } = await laneStanding(looked)(redis);
+      const standing = laneStanding({ base: jobs.base, name });
+      const { first, holds, isHeld, isInWindow, isInBatches } = await standing(redis);
       // It has ended meanwhile.
       if (first === undefined) return undefined;
       return { line: lineOfLane(endpointId, name), first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), entries };
