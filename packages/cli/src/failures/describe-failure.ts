@@ -45,7 +45,8 @@ export function describeFailure(
   if (error instanceof UsageError) {
     return failureOf(EXIT_CODES.usage, { code: 'usage', detail: error.message, advice: error.advice });
   }
-  if (error instanceof CommanderError) return describeWrongUsage(error, [hint, example && `Example: ${example}`]);
+  if (error instanceof CommanderError)
+    return describeWrongUsage(error, [hint, example && `Example: ${example}`]);
   if (error instanceof WebhooksApiError) return describeApiError(error, environment, hint);
   if (error instanceof WebhooksConnectionError) {
     const detail = `the API gave no response. ${error.message}`;
