@@ -11,7 +11,6 @@ import { checkResends } from './checks/resends';
 import { tallyFaults } from './checks/tally-faults';
 import type { EndpointSpec } from './endpoints';
 import { type Ledger, pairOf, type ReceivedRequest } from './ledger';
-import type { QueueDepths } from './queue-depths';
 import type { RunResult } from './run-result';
 
 // The default WORKER_CONCURRENCY: an endpoint may have all of it while no other one needs any.
@@ -22,8 +21,8 @@ export interface FinishedRun {
   readonly startedAt: number;
   readonly ledger: Ledger;
   readonly specs: readonly EndpointSpec[];
-  /** The jobs that were left. */
-  readonly depths: QueueDepths;
+  /** What is known of each job that was left. */
+  readonly jobsLeft: readonly string[];
   /** How many there were at once. */
   readonly mostWorkers: number;
   readonly redisMayLose: string | undefined;
@@ -35,7 +34,7 @@ export interface FinishedRun {
 
 /** Every promise of the service, held against what was seen. */
 export function checkRun(run: FinishedRun): RunResult {
-  const { fault, startedAt, ledger, specs, depths, redisMayLose, isConfirmed } = run;
+  const { fault, startedAt, ledger, specs, jobsLeft, redisMayLose, isConfirmed } = run;
   const lost = findLost(ledger, specs);
   const duplicates = findDuplicates(ledger);
   const twoJobs = findTwoJobs(ledger);
@@ -59,12 +58,7 @@ export function checkRun(run: FinishedRun): RunResult {
     ...specs.flatMap((spec) => checkLimits(run, spec)),
     ...(redisMayLose === undefined ? checkRecord(ledger) : []),
     // What Redis went back on may leave a job delayed to its bound, which a run does not wait for: it counts as lost.
-    ...toFindings(
-      'jobs left',
-      redisMayLose === undefined
-        ? Object.entries(depths).map(([queue, count]) => `${count} in ${queue}`)
-        : [],
-    ),
+    ...toFindings('jobs left', redisMayLose === undefined ? jobsLeft : []),
   ];
   return {
     fault,

@@ -21,9 +21,9 @@ export interface DrainOptions {
 
 /**
  * Waits until all that is owed has arrived and no job is left; or until there is no hope. A machine that is slow does not
- * end it: as long as anything moves, it waits. Returns the jobs left.
+ * end it: as long as anything moves, it waits.
  */
-export async function drain(options: DrainOptions): Promise<QueueDepths> {
+export async function drain(options: DrainOptions): Promise<void> {
   const { countOwed, countRequests, readDepths, findOpenBreakers, progress, stuckAfterMs, silentForMs } =
     options;
   let looksAtNothing = 0;
@@ -40,7 +40,7 @@ export async function drain(options: DrainOptions): Promise<QueueDepths> {
     if (now !== last || (owed > 0 && (await findOpenBreakers()).length > 0)) movedAt = Date.now();
     last = now;
     const isHopeless = Date.now() - movedAt > (isEmpty ? silentForMs : stuckAfterMs);
-    if (looksAtNothing >= LOOKS_NEEDED || isHopeless) return depths;
+    if (looksAtNothing >= LOOKS_NEEDED || isHopeless) return;
     await wait(LOOK_EVERY_MS);
   }
 }

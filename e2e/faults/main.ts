@@ -99,7 +99,7 @@ function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-function report({ fault, faults, acknowledged, requests, seconds, findings }: RunResult): void {
+function report({ fault, faults, acknowledged, requests, seconds, findings, logs }: RunResult): void {
   const summary = `${faults.length} faults, ${acknowledged} events, ${requests} requests in ${seconds.toFixed(0)} s`;
   process.stderr.write(
     `${fault}: ${summary}: ${findings.length === 0 ? 'all as promised' : 'not as promised'}\n`,
@@ -109,7 +109,8 @@ function report({ fault, faults, acknowledged, requests, seconds, findings }: Ru
     `  ${check}: ${count}`,
     ...examples.map((example) => `    ${example}`),
   ]);
-  process.stderr.write(`${[...lines, ...describeFaults(faults)].join('\n')}\n`);
+  const kept = logs === undefined ? [] : [`  the processes' logs: ${logs}`];
+  process.stderr.write(`${[...lines, ...kept, ...describeFaults(faults)].join('\n')}\n`);
 }
 
 /** When each struck, in seconds since the first one, as the examples have it. */

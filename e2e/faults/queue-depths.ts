@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Queue } from 'bullmq';
+import { type Job, Queue } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
 import { OF_LANES } from '../support/keys-of-lanes';
 import type { RedisDeployment } from './redis/redis-deployment';
@@ -38,6 +38,18 @@ export class QueueObserver {
     return depths;
   }
 
+  /** Each job that is left, up to `most`: where it is, when it is due, and what BullMQ keeps about its last failure. */
+  async describeJobs(most = 50): Promise<readonly string[]> {
+    const described: string[] = [];
+    for (const queue of this.#queues) {
+      for (const state of STATES) {
+        for (const job of await queue.getJobs([state], 0, most - 1))
+          described.push(describe(queue, state, job));
+      }
+    }
+    return described.slice(0, most);
+  }
+
   /** The keys of orders and full requests, once there are no jobs. Waits for those that a worker is about to remove. */
   async findLeftKeys(looks = LOOKS): Promise<readonly string[]> {
     for (let look = 1; ; look += 1) {
@@ -54,4 +66,11 @@ export class QueueObserver {
     await Promise.all(this.#queues.map((queue) => queue.close().catch(() => {})));
     this.#connection.disconnect();
   }
+}
+
+function describe({ name }: Queue, state: string, job: Job): string {
+  const { id, timestamp, delay, attemptsStarted, attemptsMade, failedReason } = job;
+  const due = delay === 0 ? '' : `, due ${Math.round((timestamp + delay - Date.now()) / 1_000)} s from now`;
+  const counts = `${attemptsStarted} starts, ${attemptsMade} attempts`;
+  return `${name}.${state} ${id}: ${counts}${due}${failedReason === undefined ? '' : `, ${failedReason}`}`;
 }

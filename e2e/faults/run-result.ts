@@ -25,4 +25,6 @@ export interface RunResult {
   readonly requests: number;
   readonly seconds: number;
   readonly findings: readonly Finding[];
+  /** The folder of the processes' logs, which a run with findings leaves. */
+  readonly logs?: string;
 }

@@ -92,16 +92,19 @@ export async function runService(options: RunOptions): Promise<RunResult> {
   const receivers = await Receivers.start();
   const producer = new QueueProducer(redis, confirmedBy);
   const observer = new QueueObserver(redis);
+  let areLogsWanted = false;
   try {
-    return await Promise.race([
+    const result = await Promise.race([
       actAndCheck(options, service, receivers, producer, observer),
       rejectOnAbort(options.signal),
     ]);
+    areLogsWanted = result.findings.length > 0;
+    return areLogsWanted ? { ...result, logs: service.folder } : result;
   } finally {
     await producer.close();
     await observer.close();
     receivers.stop();
-    await service.stop();
+    await service.stop({ areLogsWanted });
   }
 }
 
@@ -154,7 +157,7 @@ async function actAndCheck(
   progress.show('making the checks that were put off');
   const findings: Finding[] = [];
   for (const check of checks) findings.push(...(await check()));
-  const depths = await drain({
+  await drain({
     ...patience,
     countOwed: () =>
       findOwed({ acknowledged, published: publisher.published }, receivers.accepted, specs).length,
@@ -164,6 +167,7 @@ async function actAndCheck(
     progress,
   });
   const read = async () => await readAll(service, registered);
+  const jobsLeft = redisMayLose === undefined ? await observer.describeJobs() : [];
   const recorded = redisMayLose === undefined ? await readEnded(read, patience.silentForMs) : await read();
   if (service.hasHistory) {
     await untilMoved(service, patience.stuckAfterMs, progress);
@@ -196,7 +200,7 @@ async function actAndCheck(
     startedAt,
     ledger,
     specs,
-    depths,
+    jobsLeft,
     mostWorkers,
     redisMayLose,
     isConfirmed: mode !== undefined,

@@ -153,12 +153,12 @@ export class Service {
   }
 
   /** Ends it without ceremony: all that is to be known of it is known by then. */
-  async stop(): Promise<void> {
+  async stop({ areLogsWanted = false } = {}): Promise<void> {
     const parts = [...this.apis, ...this.workers];
     await Promise.all(parts.map((part) => part.close()));
     await this.options.redis.remove();
     await this.options.history?.database.remove();
-    await rm(this.folder, { recursive: true, force: true });
+    if (!areLogsWanted) await rm(this.folder, { recursive: true, force: true });
   }
 
   async #prepare(kind: 'api' | 'worker', name: string): Promise<ServiceProcess> {

@@ -69,7 +69,8 @@ const allScenes: ReadonlyMap<string, BacklogScene> = new Map(
     'batch-backlog': {
       title: `requests of up to ${BATCH} events`,
       webhooks: 1,
-      deliveries: 20_000,
+      // A request has a hundred of them: of fewer, most would go before the processes run at their usual speed.
+      deliveries: 60_000,
       endpoint: { batch: { max_events: BATCH } },
       aims: { cpu: 0.2, commands: 3.5 },
     },

@@ -19,7 +19,7 @@ import type { DeliveryJob } from '@hookferry/core/queue/delivery-job';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import type { Job } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
-import { JobBatch, laneRunOf, runOf } from './bullmq-delivery-runs';
+import { JobBatch, laneRunOf, ownRunOf } from './bullmq-delivery-runs';
 import { DeliveryWorker } from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
 import {
@@ -118,17 +118,12 @@ function readRun({ attemptParts }: ShardParts, owned: OwnedJob): DeliveryRun {
   if (!ids) throw notADelivery();
   // While processes of the version before run, it joins a lane only where one is.
   const onlyIfThere = attemptParts.formerOrder !== undefined;
-  const run = runOf(owned, ids);
-  return {
-    ...run,
-    joinLane: (lane, acceptedAt, place) => {
-      const { accountId, endpointId, eventId } = run;
-      const request = owned.data.request && JSON.stringify(owned.data.request);
-      const how = { hasBegun: place === 'keeps_turn', isInBatches: place === 'in_batches' };
-      const delivery = { accountId, endpointId, lane, eventId, acceptedAt, request, ...how };
-      return owned.joinLane(delivery, onlyIfThere);
-    },
-  };
+  return ownRunOf(owned, ids, (lane, acceptedAt, place) => {
+    const { account_id: accountId, request: stored } = owned.data;
+    const request = stored && JSON.stringify(stored);
+    const how = { hasBegun: place === 'keeps_turn', isInBatches: place === 'in_batches' };
+    return owned.joinLane({ ...ids, accountId, lane, acceptedAt, request, ...how }, onlyIfThere);
+  });
 }
 
 const MOVED_AT_ONCE = 500;
@@ -151,7 +146,7 @@ async function runLane(
   if (waits && (await isBehindElsewhere(parts, head, lane))) {
     return { kind: 'later', delayMs: BEHIND_MS };
   }
-  const run = laneRunOf(owned, lane, head, new JobBatch(owned, placement.isStable));
+  const run = laneRunOf(owned, lane, head, new JobBatch(owned, placement.isStable), owned.texts);
   return await attempt(parts, job, run, abortSignal);
 }
 

@@ -7,6 +7,7 @@ import {
   type LanePlace,
   type LaneRun,
   type MemberEnd,
+  type PastHold,
   type WantedBatch,
 } from '@hookferry/core/domain/delivery';
 import { laneNameOf } from '@hookferry/core/domain/endpoint';
@@ -24,63 +25,108 @@ import { isRecent, notADelivery, type OwnedJob, type TakenEntry } from './bullmq
 // Before the lock ends, so that a request leaves while this process still owns the job.
 const LOCK_MARGIN_MS = 500;
 
-/** What a job says of its delivery, and how it ends. @param batch absent: it goes alone. */
-export function runOf(
-  owned: OwnedJob,
-  { eventId, endpointId }: DeliveryParts,
-  batch?: DeliveryBatch,
-): DeliveryRun {
-  const { job, data, holds } = owned;
+/** What the runs of a job have of their own. */
+type OwnPart = Pick<
+  DeliveryRun,
+  'hasWaited' | 'holds' | 'request' | 'texts' | 'stepsToEnd' | 'batch' | 'lane' | 'joinLane'
+>;
+
+// Each delivery has one, so it is made in one piece: a copy with other members costs several times as much.
+function runOf(owned: OwnedJob, { eventId, endpointId }: DeliveryParts, own: OwnPart): DeliveryRun {
+  const { job } = owned;
   const { lockDuration } = owned.parts;
   return {
     eventId,
     endpointId,
-    accountId: data.account_id,
-    hasWaited: job.attemptsStarted > 1,
-    holds: holds === undefined ? undefined : decodeHolds(holds),
-    wasTakenOver: job.stalledCounter > 0,
+    accountId: owned.data.account_id,
+    hasWaited: own.hasWaited,
+    holds: own.holds,
+    wasTakenOver: wasTakenOver(owned),
     ownedUntil: (job.processedOn ?? 0) + lockDuration - Math.min(LOCK_MARGIN_MS, lockDuration / 4),
     takenAt: owned.takenAt,
     keepJob: owned.keep,
-    request: decodeRequest(data),
-    texts: owned.texts,
-    stepsToEnd: (end) => owned.stepsToEnd(end),
-    batch,
+    request: own.request,
+    texts: own.texts,
+    stepsToEnd: own.stepsToEnd,
+    batch: own.batch,
+    lane: own.lane,
+    joinLane: own.joinLane,
   };
 }
 
-/** A lane's job runs its first delivery, or another one in its place. */
+function wasTakenOver({ job }: OwnedJob): boolean {
+  return job.stalledCounter > 0;
+}
+
+function hasRunBefore({ job }: OwnedJob): boolean {
+  return job.attemptsStarted > 1;
+}
+
+function holdsOf({ holds }: OwnedJob): readonly PastHold[] | undefined {
+  return holds === undefined ? undefined : decodeHolds(holds);
+}
+
+/** A delivery's own job runs it. */
+export function ownRunOf(
+  owned: OwnedJob,
+  delivery: DeliveryParts,
+  joinLane: DeliveryRun['joinLane'],
+): DeliveryRun {
+  return runOf(owned, delivery, {
+    hasWaited: hasRunBefore(owned),
+    holds: holdsOf(owned),
+    request: decodeRequest(owned.data),
+    texts: owned.texts,
+    stepsToEnd: (end) => owned.stepsToEnd(end),
+    joinLane,
+  });
+}
+
+/** A lane's job runs its first delivery, or another one in its place. @param texts what came with the job is the first one's */
 export function laneRunOf(
   owned: OwnedJob,
   lane: OwnedLane,
   head: TakenEntry,
   batch: DeliveryBatch,
+  texts: DeliveryRun['texts'],
 ): DeliveryRun {
-  const { place, hadBegun } = head;
-  const run = runOf(owned, { eventId: head.eventId, endpointId: lane.endpointId }, batch);
-  const waitsBehind = head.hasWaited && !head.isInBatches;
-  // Since it came, behind others; then, as long as the lane did not go on.
-  const behind = waitsBehind ? [{ reason: 'ordering', since: place } as const] : [];
-  return {
-    ...run,
-    request: requestIn(head.request),
-    // One that was only put off behind an event waited for this service, and for no receiver.
-    hasWaited: waitsBehind || hadBegun || owned.holds !== undefined || run.wasTakenOver,
-    holds: [...behind, ...holdsSince(run.holds ?? [], place)],
-    lane: laneOf(owned, lane, head, batch),
-  };
+  return runOf(
+    owned,
+    { eventId: head.eventId, endpointId: lane.endpointId },
+    {
+      hasWaited: hasWaitedInLane(owned, head),
+      holds: holdsInLane(owned, head),
+      request: requestIn(head.request),
+      texts,
+      stepsToEnd: (end) => owned.stepsToEnd(end),
+      batch,
+      lane: laneOf(owned, lane, head, batch),
+    },
+  );
+}
+
+// One that was only put off behind an event waited for this service, and for no receiver.
+function hasWaitedInLane(owned: OwnedJob, head: TakenEntry): boolean {
+  return waitsBehind(head) || head.hadBegun || owned.holds !== undefined || wasTakenOver(owned);
+}
+
+// Since it came, behind others; then, as long as the lane did not go on.
+function holdsInLane(owned: OwnedJob, head: TakenEntry): readonly PastHold[] {
+  const { place } = head;
+  const since = holdsSince(holdsOf(owned) ?? [], place);
+  return waitsBehind(head) ? [{ reason: 'ordering', since: place }, ...since] : since;
+}
+
+function waitsBehind({ hasWaited, isInBatches }: TakenEntry): boolean {
+  return hasWaited && !isInBatches;
 }
 
 function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: DeliveryBatch): LaneRun {
   const { runningLanes } = owned.parts;
   const { lane: name, endpointId } = lane;
-  const { eventId, turn, place, isBesideJobs, size, sent, goesAsNewest = false } = head;
+  const { eventId, turn, place, isBesideJobs, sent, goesAsNewest = false } = head;
   const own = { eventId, acceptedAt: place };
-  // What came with the job is the first one's.
-  const runInPlace = (entry: TakenEntry) => ({
-    ...laneRunOf(owned, lane, entry, batch),
-    texts: undefined,
-  });
+  const runInPlace = (entry: TakenEntry) => laneRunOf(owned, lane, entry, batch, undefined);
   return {
     name,
     isLine: name !== laneNameOf(endpointId),
@@ -89,7 +135,6 @@ function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: Deliv
     isBesideJobs,
     wasHeld: owned.holds !== undefined,
     wentTogether: head.hadBegun && head.members !== undefined,
-    size,
     sent,
     goesAsNewest,
     begin: async (as) => {
@@ -151,13 +196,19 @@ export class JobBatch implements DeliveryBatch {
     const { owned } = this;
     const bounds = this.mayShare ? wanted : { ...wanted, only: owned.lane?.head.eventId };
     const known = owned.batch?.members;
-    if (known) return known.map((member) => this.#memberRun(member));
+    if (known) {
+      const holds = holdsOf(owned);
+      return known.map((member) => this.#memberRun(member, { holds, hasWaited: hasRunBefore(owned) }));
+    }
     if (isInOrder) return await this.#gatherHeads(bounds);
     const formed = await owned.formBatch(bounds);
-    return formed.map(({ place, ...member }) => {
-      const run = this.#memberRun(member);
-      return { ...run, holds: holdsSince(run.holds ?? [], place) };
-    });
+    const holds = holdsOf(owned) ?? [];
+    return formed.map((member) =>
+      this.#memberRun(member, {
+        holds: holdsSince(holds, member.place),
+        hasWaited: hasRunBefore(owned),
+      }),
+    );
   }
 
   async keepTogether(events: readonly EventId[], gathered: readonly EventId[]): Promise<boolean> {
@@ -174,19 +225,35 @@ export class JobBatch implements DeliveryBatch {
     if (!owned.lane) return [];
     const { head, owned: lane } = owned.lane;
     const members = await owned.beginHeads(bounds);
-    return members.map(({ place, ...member }) => {
-      const run = this.#memberRun(member);
-      const ofLane = laneRunOf(owned, lane, { ...head, eventId: member.eventId, place }, this);
-      return { ...run, holds: ofLane.holds, hasWaited: ofLane.hasWaited, lane: ofLane.lane };
+    return members.map((member) => {
+      const entry = { ...head, eventId: member.eventId, place: member.place };
+      return this.#memberRun(member, {
+        holds: holdsInLane(owned, entry),
+        hasWaited: hasWaitedInLane(owned, entry),
+        lane: laneOf(owned, lane, entry, this),
+      });
     });
   }
 
   // It ends together with the others.
-  #memberRun({ eventId, request, texts }: BatchMember): DeliveryRun {
+  #memberRun(
+    { eventId, request, texts }: BatchMember,
+    { holds, hasWaited, lane }: Pick<DeliveryRun, 'holds' | 'hasWaited' | 'lane'>,
+  ): DeliveryRun {
     const { owned } = this;
     const endpointId = (owned.batch ?? owned.lane)?.owned.endpointId;
     if (endpointId === undefined) throw notADelivery();
-    const { stepsToEnd: _ofAll, ...run } = runOf(owned, { eventId, endpointId }, this);
-    return { ...run, request: requestIn(request), texts: isRecent(texts) ? texts : undefined };
+    return runOf(
+      owned,
+      { eventId, endpointId },
+      {
+        hasWaited,
+        holds,
+        request: requestIn(request),
+        texts: isRecent(texts) ? texts : undefined,
+        batch: this,
+        lane,
+      },
+    );
   }
 }

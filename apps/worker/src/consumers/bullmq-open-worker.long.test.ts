@@ -7,7 +7,7 @@ import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
-import { Redis } from 'ioredis';
+import { Redis, ReplyError } from 'ioredis';
 import { SharedCapacity } from '../capacity';
 import { openTestQueues } from '../testing/open-test-queues';
 import { openWorker } from './bullmq-open-worker';
@@ -115,15 +115,48 @@ describe('bullmq open worker', () => {
     expect(await queue.getFailedCount()).toBe(0);
   });
 
-  it('runs a job again five seconds after an error that nobody has foreseen', async () => {
-    const { queue, start } = await startWorker(async () => {
-      throw new Error('WRONGTYPE');
+  /** How long a job waits after each time that it throws what `next` gives. Receivers have refused its delivery before. */
+  async function delaysAfter(errors: readonly Error[]) {
+    const left = [...errors];
+    const { client, queue, start } = await startWorker(async () => {
+      throw left.shift();
     });
-    await queue.add('d', {}, { attempts: 2 });
+    const job = await queue.add('d', {}, { jobId: 'one', attempts: 1_000 });
+    await client.hset('bull:deliveries:one', 'atm', 20);
     start();
-    while ((await queue.getDelayedCount()) === 0);
-    const [job] = await queue.getDelayed();
-    expect(job?.delay).toBe(5_000);
+    const delays: number[] = [];
+    for (;;) {
+      while ((await queue.getDelayedCount()) === 0) await immediate();
+      delays.push((await queue.getDelayed())[0]?.delay ?? 0);
+      if (left.length === 0) return delays;
+      await job.promote();
+    }
+  }
+
+  it('runs a job again five seconds after an error that nobody has foreseen, and twice as long after each further one', async () => {
+    const errors = Array.from({ length: 10 }, () => new Error('WRONGTYPE'));
+    const delays = await delaysAfter(errors);
+    expect(delays.slice(0, 3)).toEqual([5_000, 10_000, 20_000]);
+    expect(delays.slice(-3)).toEqual([600_000, 600_000, 600_000]);
+  });
+
+  it('runs a job again five seconds after Redis has refused it, however often that was', async () => {
+    const refusal = () => new ReplyError("OOM command not allowed when used memory > 'maxmemory'.");
+    expect(await delaysAfter([refusal(), refusal(), refusal()])).toEqual([5_000, 5_000, 5_000]);
+  });
+
+  it('keeps the traces of a few errors, not of all', async () => {
+    const { client, queue, start } = await startWorker(async () => {
+      throw new Error('again');
+    });
+    await queue.add('d', {}, { jobId: 'one', attempts: 1_000 });
+    const traces = JSON.stringify(Array.from({ length: 30 }, () => 'Error: before'));
+    await client.hset('bull:deliveries:one', 'stacktrace', traces);
+    start();
+    while ((await queue.getDelayedCount()) === 0) await immediate();
+    const kept = JSON.parse((await client.hget('bull:deliveries:one', 'stacktrace')) ?? '[]');
+    expect(kept).toHaveLength(8);
+    expect(kept.at(-1)).toMatch(/^Error: again/);
   });
 
   it('fails a job whose data is not JSON at once, as it is, and goes on with the next one', async () => {

@@ -4,7 +4,7 @@ import { steadyClock } from '@hookferry/core/platform/clock';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { isUnavailable } from '@hookferry/core/platform/redis-errors';
-import type { Processor } from 'bullmq';
+import type { MinimalJob, Processor } from 'bullmq';
 import { ReplyError } from 'ioredis';
 import type { SharedCapacity } from '../capacity';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
@@ -39,10 +39,9 @@ const MAX_STARTS = 300_000;
 // An idle worker asks this often although nothing has woken it. A second later it takes a silent connection
 // for dead.
 const ASK_AFTER_S = 12;
-// Until a job that failed runs again: after a bug, or a reply that Redis should not give. It may have sent its request, so
-// each time it waits longer.
-const FIRST_UNFORESEEN_DELAY_MS = 5_000;
-const MAX_UNFORESEEN_DELAY_MS = 600_000;
+// Until a job that has thrown an error runs again. Each error that nobody has foreseen makes that longer: it may have sent its request.
+const FIRST_DELAY_MS = 5_000;
+const MAX_DELAY_MS = 600_000;
 // A worker has two connections. One may fetch while the other still fails, each second.
 const QUIET_MS = 2_000;
 // BullMQ waits this long before it repeats a command that a broken connection has stopped.
@@ -78,12 +77,15 @@ export function workerOptionsOf(parts: OpenWorkerParts, options: OpenWorkerOptio
     runRetryDelay: RETRY_DELAY_MS,
     // The product's own record has the result of a job; a job that failed nonetheless is kept, for people.
     removeOnComplete: { count: 0 },
-    settings: { backoffStrategy: unforeseenDelay },
+    settings: { backoffStrategy: (_attempts, _type, error, job) => delayAfter(error, job) },
   };
 }
 
-function unforeseenDelay(attemptsMade: number): number {
-  return Math.min(FIRST_UNFORESEEN_DELAY_MS * 2 ** (attemptsMade - 1), MAX_UNFORESEEN_DELAY_MS);
+// BullMQ's count of attempts has those that a receiver refused as well. Only a job that throws gets a trace.
+function delayAfter(error: Error | undefined, job: MinimalJob | undefined): number {
+  if (isUnavailable(error)) return FIRST_DELAY_MS;
+  const errorsBefore = job?.stacktrace?.length ?? 0;
+  return Math.min(FIRST_DELAY_MS * 2 ** errorsBefore, MAX_DELAY_MS);
 }
 
 /** From the socket, from the library for a connection that is lost, or a reply of Redis. */

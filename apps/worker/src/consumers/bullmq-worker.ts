@@ -32,6 +32,8 @@ export interface BullmqWorkerOptions
 
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
 const OUR_BACKOFF = { type: 'custom' };
+// As many as make a difference to the delay. BullMQ itself keeps all, and each is a kilobyte or two.
+const KEPT_TRACES = 8;
 
 // Longer than a worker waits for a wake-up (`drainDelay`), and the second after which BullMQ replaces a
 // connection.
@@ -305,6 +307,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   protected override createJob(json: JobJson, jobId: string): Job<Data, Result> {
     const job = this.#read(json, jobId);
     job.opts.backoff ??= OUR_BACKOFF;
+    job.opts.stackTraceLimit = KEPT_TRACES;
     // Producers set these for queues of their own. Here the first would remove jobs that nobody has seen; the
     // second would leave finished jobs, with their payload, where no retention and no erasure looks for it.
     if (job.opts.removeOnFail !== undefined) delete job.opts.removeOnFail;

@@ -2,6 +2,7 @@ import { announceEnd } from '../domain/announce-end';
 import type { Attempt } from '../domain/attempt';
 import { deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint } from '../domain/endpoint';
+import type { GrowingSignal } from '../domain/signal';
 import { RATE_WINDOW_MS } from '../endpoints/admission/limits';
 import { disable, disableFailing, wasNotEnabledSince } from '../endpoints/disable';
 import { eventsOfAttempt } from '../endpoints/operational-events';
@@ -91,7 +92,7 @@ export function announceAttempt(
 ): void {
   const { run, event, begunAt } = ready;
   const { accountId, eventId, endpointId } = run;
-  parts.emit({
+  const attempted: GrowingSignal<'delivery.attempted'> = {
     name: 'delivery.attempted',
     deliveryId: deliveryIdOf({ eventId, endpointId }),
     accountId,
@@ -101,13 +102,15 @@ export function announceAttempt(
     attempt: attempt.number,
     outcome: attempt.outcome,
     durationMs: attempt.durationMs,
-    ...firstLagOf(ready, attempt),
     ...attempt.timings,
-    ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
-    ...(decision?.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
-    ...(event.requestId === undefined ? {} : { requestId: event.requestId }),
-    ...(span === undefined ? {} : { span }),
-  });
+  };
+  const firstLagMs = firstLagOf(ready, attempt);
+  if (firstLagMs !== undefined) attempted.firstLagMs = firstLagMs;
+  if (attempt.responseStatus !== undefined) attempted.responseStatus = attempt.responseStatus;
+  if (decision?.kind === 'retry') attempted.nextDelayMs = decision.delayMs;
+  if (event.requestId !== undefined) attempted.requestId = event.requestId;
+  if (span !== undefined) attempted.span = span;
+  parts.emit(attempted);
   if (decision === undefined || decision.kind === 'retry' || decision.kind === 'stays_delivered') return;
   announceEnd(parts, run, decision.kind, begunAt, { trace: span?.context, requestId: event.requestId });
 }
@@ -117,10 +120,10 @@ export function announceAttempt(
 function firstLagOf(
   { run, trigger, begunAt }: ReadyDelivery,
   { number, startedAt }: Attempt,
-): { readonly firstLagMs?: number } {
+): number | undefined {
   const wasHeld = run.hasWaited && !run.wasTakenOver;
-  if (number > 1 || trigger !== 'schedule' || wasHeld) return {};
-  return { firstLagMs: Math.max(startedAt - begunAt, 0) };
+  if (number > 1 || trigger !== 'schedule' || wasHeld) return undefined;
+  return Math.max(startedAt - begunAt, 0);
 }
 
 // Before the next attempt of any worker.

@@ -115,7 +115,6 @@ async function waitForOthers(
   if (!run.lane || !isNew || endpoint.status === 'disabled') return undefined;
   // The clock of Redis may have been set back.
   if (now >= wakeUpAt || begunAt - now > maxWaitMs) return undefined;
-  if (run.lane.size >= maxEvents) return undefined;
   const refusal = { kind: 'refused', reason: 'batching', wakeUpAt } as const;
   const delayMs = await waitUntilFull(parts, primary, run.lane, refusal, maxEvents);
   return delayMs === undefined ? undefined : { kind: 'later', delayMs };

@@ -262,7 +262,7 @@ async function supersedeSome(
 export async function endThoseOver(parts: AttemptParts, run: DeliveryRun, lane: LaneRun): Promise<void> {
   const { clock, retention, deliveryQueue } = parts;
   const overUntil = clock() - retention.ageMs;
-  if (lane.place > overUntil || lane.size === 1) return;
+  if (lane.place > overUntil) return;
   for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
     const { entries, areMore } = await deliveryQueue.findOver(run.endpointId, lane.name, overUntil);
     const others = entries.filter(({ eventId }) => eventId !== run.eventId);

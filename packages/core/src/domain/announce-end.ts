@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock';
 import type { AccountId } from './account';
 import { type DeliveryParts, deliveryIdOf } from './delivery';
 import type { EndStatus } from './delivery-log';
-import type { Emit } from './signal';
+import type { Emit, GrowingSignal } from './signal';
 import type { TraceContext } from './trace';
 
 export interface AnnounceEndContext {
@@ -33,15 +33,16 @@ export function announceEnd(
   begunAt: number | undefined,
   { trace, requestId }: Partial<EndedEvent> = {},
 ): void {
-  emit({
+  const ended: GrowingSignal<'delivery.ended'> = {
     name: 'delivery.ended',
     deliveryId: deliveryIdOf({ eventId, endpointId }),
-    ...(accountId === undefined ? {} : { accountId }),
     eventId,
     endpointId,
     status,
     lagMs: begunAt === undefined ? 0 : clock() - begunAt,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(trace === undefined ? {} : { traceId: trace.traceId }),
-  });
+  };
+  if (accountId !== undefined) ended.accountId = accountId;
+  if (requestId !== undefined) ended.requestId = requestId;
+  if (trace !== undefined) ended.traceId = trace.traceId;
+  emit(ended);
 }

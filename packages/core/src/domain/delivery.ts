@@ -131,7 +131,7 @@ export interface DeliveryRun {
    * The steps that let go of the job in the same script as a record. Absent: the result of the run tells what
    * becomes of the job.
    */
-  readonly stepsToEnd?: (end: JobEnd) => readonly Step[];
+  readonly stepsToEnd?: ((end: JobEnd) => readonly Step[]) | undefined;
   /** Absent: it goes alone. */
   readonly batch?: DeliveryBatch | undefined;
   /** Absent: it has a job of its own. */
@@ -139,7 +139,9 @@ export interface DeliveryRun {
   /**
    * Make it an entry of a lane, in place of its job. Gives `false` if it stays. Absent: it can't.
    */
-  readonly joinLane?: (lane: LaneName, acceptedAt: number, place: JoinedPlace) => Promise<boolean>;
+  readonly joinLane?:
+    | ((lane: LaneName, acceptedAt: number, place: JoinedPlace) => Promise<boolean>)
+    | undefined;
 }
 
 /** An entry of a lane, with its place. */
@@ -200,8 +202,6 @@ export interface LaneRun {
   readonly wasHeld: boolean;
   /** Whether it was in a request, together with those that it goes with again. */
   readonly wentTogether: boolean;
-  /** How many are in it, this one included. */
-  readonly size: number;
   /** The last one that was sent in place of all before it. */
   readonly sent: LanePlace | undefined;
   /** Whether it runs in place of the first one, as the newest. */

@@ -29,6 +29,14 @@ export type Signal = {
 }[keyof Signals];
 export type SignalNamed<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
 
+/**
+ * One that each delivery makes. It gets the facts that may be absent one by one: a literal with as many copies in it costs several
+ * times as much.
+ */
+export type GrowingSignal<Name extends Signal['name']> = {
+  -readonly [Fact in keyof SignalNamed<Name>]: SignalNamed<Name>[Fact];
+};
+
 /** The level that it is logged at. */
 export function levelOf(signal: Signal): SignalLevel {
   const level = levelOfAny(signal.name);

@@ -365,7 +365,8 @@ function howSent(delivery: Delivery, endpoint: Endpoint | undefined, isPaused: b
     const by = hold.reason === 'disabled' ? endpoint?.disabledReason : undefined;
     const disabledBy = by === undefined ? '' : ` ("disabled_reason": "${by}")`;
     const until = hold.until === undefined ? '' : `, until ${formatTime(hold.until)} at the latest`;
-    const why = `Its delivery is held: ${HELD[hold.reason]}${disabledBy}${until}.`;
+    const reason = hold.waitsFor === undefined ? HELD[hold.reason] : `the event ${hold.waitsFor} goes first`;
+    const why = `Its delivery is held: ${reason}${disabledBy}${until}.`;
     return { reason: hold.reason, detail: sentencesOf(why, ...attempts) };
   }
   const stands = `It has a delivery, which is ${status}.`;

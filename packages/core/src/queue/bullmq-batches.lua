@@ -1,18 +1,12 @@
+---@include ./bullmq-shard.lua
+
 -- A batch is the deliveries of an endpoint that go in one request. They have one job together, `batch/<name>.<endpoint>`, until each
 -- of them has ended or is in another batch. Its hash has beside BullMQ's own fields `members`, their events, and `request <event>`
 -- of each that is to be sent for one. The index of the endpoint's batches has the name of each delivery's batch.
 
-local function batches_of(tag, endpoint)
-  return 'batches:' .. tag .. ':' .. endpoint
-end
-
-local function batch_job(name, endpoint)
-  return 'batch/' .. name .. '.' .. endpoint
-end
-
 --- The job of the batch that a delivery is in, if it is in one.
-local function batch_job_of(tag, endpoint, event)
-  local name = redis.call('HGET', batches_of(tag, endpoint), event)
+local function batch_job_of(shard, endpoint, event)
+  local name = redis.call('HGET', batches_of(shard, endpoint), event)
   return name and batch_job(name, endpoint)
 end
 

@@ -3,11 +3,16 @@ import {
   decodeHolds,
   deliveryIdOf,
   holdsSince,
-  laneJobIdOf,
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
-import { type EndpointAddress, type EndpointId, type LaneName, laneNameOf } from '../domain/endpoint';
+import {
+  type EndpointAddress,
+  type EndpointId,
+  type LaneName,
+  laneNameOf,
+  lineOfLane,
+} from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShards } from '../domain/queues';
@@ -19,6 +24,8 @@ import { PerShard } from './per-shard';
 
 /** What a lane tells of its deliveries. */
 export interface LaneStanding {
+  /** Of a group. Absent: the lane is that of the whole endpoint. */
+  readonly line?: string | undefined;
   /** Whose turn it is, or comes next. */
   readonly first: EventId;
   /** Whether it does not go on. */
@@ -162,12 +169,19 @@ export async function findLanesAmong(
       byLane.set(name, [...(byLane.get(name) ?? []), { eventId, place: Number(place) }]);
     }
     const standings = [...byLane].map(async ([name, entries]) => {
-      const jobId = laneJobIdOf(name);
-      const looked = { lane: keys.lane(name), job: jobs.job(jobId), lock: jobs.lock(jobId) };
-      const { first, holds, isHeld, isInWindow, isInBatches } = await laneStanding(looked)(redis);
+      const standing = laneStanding({ base: jobs.base, name });
+      const { first, holds, isHeld, isInWindow, isInBatches } = await standing(redis);
       // It has ended meanwhile.
       if (first === undefined) return undefined;
-      return { first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), entries };
+      return {
+        line: lineOfLane(endpointId, name),
+        first,
+        isHeld,
+        isInWindow,
+        isInBatches,
+        holds: decodeHolds(holds ?? ''),
+        entries,
+      };
     });
     return (await Promise.all(standings)).filter((each) => each !== undefined);
   });

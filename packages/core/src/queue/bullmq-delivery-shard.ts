@@ -79,8 +79,6 @@ export class DeliveryShard {
   readonly #queue: OnDemandQueue;
   readonly #jobs: JobKeys;
   readonly #keys: ShardKeys;
-  /** The state of the fair order. */
-  readonly #order: string;
 
   constructor(
     private readonly redis: RedisClient,
@@ -89,14 +87,12 @@ export class DeliveryShard {
     this.#queue = new OnDemandQueue(DELIVERIES_QUEUE, { redis, prefix });
     this.#jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
     this.#keys = queueKeysOf(prefix);
-    this.#order = this.#keys.fairOrder(DELIVERIES_QUEUE);
   }
 
   /** Give deliveries their jobs. An existing job stays, in any state, and so does an entry in a lane. Gives how many had neither. */
   addJobs(deliveries: readonly DeliveryToAdd[]): Step<number> {
     return addDeliveries({
-      ...this.#inOrder(),
-      jobs: this.#jobs,
+      base: this.#jobs.base,
       accounts: deliveries.map(({ accountId }) => accountId),
       endpoints: deliveries.map(({ endpointId }) => endpointId),
       ids: deliveries.map(deliveryIdOf),
@@ -112,11 +108,7 @@ export class DeliveryShard {
     { head, members, sent, only = 'always' }: LaneToAddTo = {},
   ): Step<boolean> {
     return addToLanes({
-      jobs: this.#jobs,
-      shard: this.#keys,
-      orderState: this.#order,
       base: this.#jobs.base,
-      tag: this.#keys.tag,
       accounts: entries.map(({ accountId }) => accountId),
       names: entries.map(({ lane }) => lane),
       events: entries.map(({ eventId }) => eventId),
@@ -144,14 +136,7 @@ export class DeliveryShard {
 
   /** Whether nothing here will send a delivery: it has no job in any state, failed ones included, is not held, and in no lane and no batch. */
   guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
-    return checkUnplaced({
-      job: this.#jobs.job(deliveryIdOf({ endpointId, eventId })),
-      held: this.#keys.held(endpointId),
-      lane: this.#keys.lane(laneNameOf(endpointId)),
-      lines: this.#keys.lines(endpointId),
-      batches: this.#keys.batches(endpointId),
-      event: eventId,
-    });
+    return checkUnplaced({ base: this.#jobs.base, endpoint: endpointId, event: eventId });
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
@@ -219,9 +204,8 @@ export class DeliveryShard {
    */
   async findOver(lane: LaneName, until: number): Promise<FoundOver> {
     const { events, places, requests, areMore } = await findOver({
-      lane: this.#keys.lane(lane),
-      carried: this.#keys.carried(lane),
-      job: this.#jobs.job(laneJobIdOf(lane)),
+      base: this.#jobs.base,
+      name: lane,
       latest: until,
     })(this.redis);
     const entries = events.map((eventId, i) => {
@@ -255,8 +239,7 @@ export class DeliveryShard {
 
   /** End the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes: see `DeliveryQueue`. */
   async promote(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<EndDelaysReply> {
-    const { endpoint, ofEvents } = this.#ofEndpoint(endpointId, eventIds);
-    return await endDelays({ ...this.#inOrder(), jobs: this.#jobs, endpoint, ofEvents })(this.redis);
+    return await endDelays(this.#ofEndpoint(endpointId, eventIds))(this.redis);
   }
 
   /** Put its job back, if that has failed for good, or that of its lane. Otherwise nothing happens. */
@@ -272,8 +255,7 @@ export class DeliveryShard {
     const name = await this.#laneOf({ endpointId, eventId });
     if (name === undefined) return;
     if ((await this.redis.zscore(this.#jobs.failed, laneJobIdOf(name))) === null) return;
-    const lane = this.#keys.lane(name);
-    await bringHeadForward({ ...this.#inOrder(), jobs: this.#jobs, lane, name, event: eventId })(this.redis);
+    await bringHeadForward({ base: this.#jobs.base, name, event: eventId })(this.redis);
   }
 
   // BullMQ would give it its original position: behind all of today's jobs, or before them.
@@ -281,9 +263,8 @@ export class DeliveryShard {
     const stored = await this.redis.hget(this.#jobs.job(jobId), jobFields.data);
     const account = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (account === undefined) return;
-    const { orderState, weights } = this.#inOrder();
-    const flow = { jobs: this.#jobs, orderState, weights, account, endpoint };
-    await this.#queue.changePriority(jobId, await nextPriority(flow)(this.redis));
+    const priority = await nextPriority({ base: this.#jobs.base, account, endpoint })(this.redis);
+    await this.#queue.changePriority(jobId, priority);
   }
 
   /**
@@ -306,9 +287,7 @@ export class DeliveryShard {
   // From its lane, or its batch.
   async #drop(delivery: DeliveryParts): Promise<boolean> {
     const name = await this.#laneOf(delivery);
-    const { base } = this.#jobs;
-    const { tag } = this.#keys;
-    const dropped = { jobs: this.#jobs, shard: this.#keys, base, tag, event: delivery.eventId };
+    const dropped = { base: this.#jobs.base, event: delivery.eventId };
     if (name !== undefined && (await dropFromLane({ ...dropped, name })(this.redis))) return true;
     return await dropFromBatch({ ...dropped, endpoint: delivery.endpointId })(this.redis);
   }
@@ -334,16 +313,9 @@ export class DeliveryShard {
     return place === null ? undefined : whole;
   }
 
-  /** For scripts that give jobs their positions. */
-  #inOrder() {
-    const { accountWeights: weights, tag } = this.#keys;
-    return { orderState: this.#order, weights, base: this.#jobs.base, tag };
-  }
-
   /** For scripts that look for deliveries of an endpoint. */
   #ofEndpoint(endpoint: EndpointId, ofEvents: readonly EventId[]) {
-    const { tag, lines } = this.#keys;
-    return { lines: lines(endpoint), base: this.#jobs.base, tag, endpoint, ofEvents };
+    return { base: this.#jobs.base, endpoint, ofEvents };
   }
 }
 

@@ -1,4 +1,3 @@
-import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
@@ -30,13 +29,11 @@ const AT_ONCE = 200;
  * order.
  */
 export class DueDeliveries {
-  readonly #keys;
-  readonly #queueKeys;
+  readonly #base: string;
   readonly #timer: DueTimer;
 
   constructor(private readonly options: DueDeliveriesOptions) {
-    this.#keys = createJobKeys(options.prefix, DELIVERIES_QUEUE);
-    this.#queueKeys = queueKeysOf(options.prefix);
+    this.#base = createJobKeys(options.prefix, DELIVERIES_QUEUE).base;
     const { atomic } = options;
     this.#timer = new DueTimer({ run: (patienceMs) => this.#run(patienceMs), flush: () => atomic([]) });
   }
@@ -60,13 +57,9 @@ export class DueDeliveries {
    * @param patienceMs how long that may wait to go together with other scripts.
    */
   async runOnce(patienceMs = 0): Promise<number | undefined> {
-    const { fairOrder, accountWeights } = this.#queueKeys;
     for (;;) {
       const putBack = putBackDue({
-        jobs: this.#keys,
-        orderState: fairOrder(DELIVERIES_QUEUE),
-        weights: accountWeights,
-        base: this.#keys.base,
+        base: this.#base,
         dueUntil: this.options.clock() + DUE_GRACE_MS,
         most: AT_ONCE,
       });

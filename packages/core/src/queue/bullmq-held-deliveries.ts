@@ -8,7 +8,7 @@ import {
   laneNameOf,
 } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
+import type { QueueShard, QueueShards } from '../domain/queues';
 import { type Clock, systemClock } from '../platform/clock';
 import { type Atomic, createAtomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
@@ -112,23 +112,16 @@ export class HeldDeliveries {
     reason: HoldReason,
     othersForMs?: number,
   ): Promise<readonly EventId[]> {
-    const { jobs, keys } = this.#homeShard(address);
+    const { jobs } = this.#homeShard(address);
     const suffix = suffixOf(address.endpointId);
     const { jobId, deliveries } = together ?? { jobId: own.eventId + suffix, deliveries: [own] };
     const now = this.clock();
     const others = await enterHeld({
-      jobs,
-      held: keys.held(address.endpointId),
-      wakeUps: keys.wakeUps,
-      counts: keys.heldCounts,
-      counted: keys.countedAsHeld,
       base: jobs.base,
-      tag: keys.tag,
-      suffix,
       job: jobId,
       events: deliveries.map(({ eventId }) => eventId),
       acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
-      endpoint: encodeAddress(address),
+      address: encodeAddress(address),
       wakeUpAt,
       reason,
       hold: encodeHold({ reason, since: now }),
@@ -145,20 +138,9 @@ export class HeldDeliveries {
    */
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
     const { most, only = [], wakeUpWasDueAt, wakeUpAgainAt, now, linesToo, wakesLines } = request;
-    const { jobs, keys } = this.#homeShard(address);
     return await releaseHeld({
-      jobs,
-      held: keys.held(address.endpointId),
-      wakeUps: keys.wakeUps,
-      counts: keys.heldCounts,
-      counted: keys.countedAsHeld,
-      behindHeads: keys.behindHeads,
-      orderState: keys.fairOrder(DELIVERIES_QUEUE),
-      weights: keys.accountWeights,
-      base: jobs.base,
-      tag: keys.tag,
-      suffix: suffixOf(address.endpointId),
-      endpoint: encodeAddress(address),
+      base: this.#homeShard(address).jobs.base,
+      address: encodeAddress(address),
       most,
       wasDueAt: wakeUpWasDueAt,
       againAt: wakeUpAgainAt,
@@ -171,16 +153,8 @@ export class HeldDeliveries {
 
   /** Forget a delivery that has ended while it was held. The job that has found that out ends by itself. */
   async forget(address: EndpointAddress, eventId: EventId): Promise<void> {
-    const { jobs, keys } = this.#homeShard(address);
-    await forgetHeld({
-      base: jobs.base,
-      tag: keys.tag,
-      held: keys.held(address.endpointId),
-      counts: keys.heldCounts,
-      counted: keys.countedAsHeld,
-      event: eventId,
-      endpoint: encodeAddress(address),
-    })(this.redis);
+    const { base } = this.#homeShard(address).jobs;
+    await forgetHeld({ base, event: eventId, address: encodeAddress(address) })(this.redis);
   }
 
   /**
@@ -190,9 +164,8 @@ export class HeldDeliveries {
    *   them back, some hundreds at a time. Default: `false`.
    */
   async askForWakeUp(address: EndpointAddress, at: number, wakesLines = false): Promise<void> {
-    const { wakeUps, lines } = this.#homeShard(address).keys;
-    const asked = { wakeUps, lines: lines(address.endpointId), endpoint: encodeAddress(address) };
-    await askForWakeUp({ ...asked, at, wakesLines })(this.redis);
+    const { base } = this.#homeShard(address).jobs;
+    await askForWakeUp({ base, address: encodeAddress(address), at, wakesLines })(this.redis);
   }
 
   async wakeUpDueAt(address: EndpointAddress): Promise<number | undefined> {
@@ -205,8 +178,8 @@ export class HeldDeliveries {
    * fails.
    */
   async claimDueWakeUps(now: number, most: number): Promise<readonly EndpointAddress[]> {
-    const claims = this.#shards.inEach(this.served()).map(async ({ keys: { wakeUps } }) => {
-      const [due] = await this.atomic([claimDueWakeUps({ wakeUps, now, most, againAt: now + CLAIM_MS })]);
+    const claims = this.#shards.inEach(this.served()).map(async ({ jobs: { base } }) => {
+      const [due] = await this.atomic([claimDueWakeUps({ base, now, most, againAt: now + CLAIM_MS })]);
       return due;
     });
     return (await Promise.all(claims)).flat().map(decodeAddress);
@@ -229,16 +202,7 @@ export class HeldDeliveries {
   async count(endpointId: EndpointId): Promise<number> {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     const counts = await Promise.all(
-      shards.map(({ jobs, keys }) => {
-        const name = laneNameOf(endpointId);
-        return countAllHeld({
-          held: keys.held(endpointId),
-          grouped: keys.grouped(endpointId),
-          lines: keys.lines(endpointId),
-          lane: keys.lane(name),
-          job: jobs.job(laneJobIdOf(name)),
-        })(this.redis);
-      }),
+      shards.map(({ jobs: { base } }) => countAllHeld({ base, endpoint: endpointId })(this.redis)),
     );
     return counts.reduce((sum, count) => sum + count, 0);
   }

@@ -1,5 +1,6 @@
 ---@include ../platform/redis-time.lua
 ---@include ./fair-order.lua
+---@include ./bullmq-shard.lua
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./redis-held-counts.lua
@@ -7,7 +8,6 @@
 ---@include ./bullmq-batches.lua
 ---@const LANE_JOB_VERSION ./bullmq-event-queue
 ---@const jobFields ./bullmq-layout
----@type JobKeys ./bullmq-layout
 ---@record lane_entry {event EventId, accepted_at integer}
 
 -- A lane has the deliveries of an endpoint that go one after the other, or that go in batches, each an entry in a sorted set by the
@@ -18,27 +18,9 @@
 -- goes on as soon as so many are in it; `carries`, if some of its entries have a request; `batches`, if they need not wait for each
 -- other; `sent`, the place and the event of the last one that was sent in place of older ones; `looked`, since when the lane was looked
 -- through for those that may be open no longer, and the place and the event up to which.
---
--- `tag` is the hash tag of the shard, and `base` is the prefix of the jobs' keys.
-
-local function lane_of(tag, lane)
-  return 'lane:' .. tag .. ':' .. lane
-end
-
-local function carried_of(tag, lane)
-  return 'carried:' .. tag .. ':' .. lane
-end
-
-local function lane_job(lane)
-  return 'lane/' .. lane
-end
 
 local function lane_data(account)
   return '{"account_id":"' .. account .. '","v":' .. LANE_JOB_VERSION .. '}'
-end
-
-local function delivery_job(event, endpoint)
-  return event .. '.' .. endpoint
 end
 
 local function place_in(sent)
@@ -65,34 +47,42 @@ local function place_of_new(order, event, accepted_at, sent)
   return string.format('%d', last_place + 1)
 end
 
---- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others.
-local function count_behind(behind_heads, change, is_in_batches)
+--- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others. Scripts
+--- that run together change it once.
+local function count_behind(shard, change, is_in_batches)
   if change == 0 then return end
-  local counter = is_in_batches and behind_heads .. ':batched' or behind_heads
-  if redis.call('INCRBY', counter, change) <= 0 then redis.call('DEL', counter) end
+  local counter = is_in_batches and shard.behind_heads .. ':batched' or shard.behind_heads
+  local changed = once[counter]
+  once[counter] = (changed or 0) + change
+  if changed then return end
+  at_end('count ' .. counter, function()
+    local sum = once[counter]
+    if sum ~= 0 and redis.call('INCRBY', counter, sum) <= 0 then redis.call('DEL', counter) end
+  end)
 end
 
 --- From now on the deliveries of a lane have to wait for each other, or need not: those behind the first one count so.
-local function set_in_batches(key, lane, behind_heads, is_in_batches)
+local function set_in_batches(shard, name, is_in_batches)
+  local key = shard.base .. lane_job(name)
   local is_other = is_in_batches and redis.call('HSET', key, jobFields.inBatches, '1')
     or redis.call('HDEL', key, jobFields.inBatches)
   if is_other == 0 or redis.call('HEXISTS', key, jobFields.holds) == 1 then return end
-  local behind = math.max(redis.call('ZCARD', lane) - 1, 0)
-  count_behind(behind_heads, -behind, not is_in_batches)
-  count_behind(behind_heads, behind, is_in_batches)
+  local behind = math.max(redis.call('ZCARD', lane_of(shard, name)) - 1, 0)
+  count_behind(shard, -behind, not is_in_batches)
+  count_behind(shard, behind, is_in_batches)
 end
 
 --- Of a lane that does not go on.
-local function count_lane_held(counts, counted, tag, account, endpoint, reason)
-  local left = redis.call('ZCARD', lane_of(tag, endpoint)) + held_beside(tag, endpoint)
-  count_held(counts, counted, account .. '/' .. endpoint, left, reason)
+local function count_lane_held(shard, account, endpoint, reason)
+  local left = redis.call('ZCARD', lane_of(shard, endpoint)) + held_beside(shard, endpoint)
+  count_held(shard, account .. '/' .. endpoint, left, reason)
 end
 
 --- What a script knows of a lane that it adds to.
-local function open_lane(base, tag, account, name)
+local function open_lane(shard, account, name)
   local fields = redis.call(
     'HMGET',
-    base .. lane_job(name),
+    shard.base .. lane_job(name),
     jobFields.name,
     jobFields.holds,
     'closed',
@@ -103,12 +93,12 @@ local function open_lane(base, tag, account, name)
   local is_line = line_in(name) ~= nil
   local endpoint = endpoint_of(name)
   -- An event whose endpoint has another order now may still be where that was.
-  local elsewhere = is_line and lane_of(tag, endpoint) or grouped_of(tag, endpoint)
+  local elsewhere = is_line and lane_of(shard, endpoint) or grouped_of(shard, endpoint)
   return {
     account = account,
     name = name,
     endpoint = endpoint,
-    key = lane_of(tag, name),
+    key = lane_of(shard, name),
     elsewhere = redis.call('EXISTS', elsewhere) == 1 and elsewhere,
     has_job = fields[1],
     is_held = fields[2] and not is_line,
@@ -121,61 +111,60 @@ local function open_lane(base, tag, account, name)
   }
 end
 
-local function enter(lane, tag, event, place, request)
+local function enter(shard, lane, event, place, request)
   if lane.elsewhere and redis.call('ZSCORE', lane.elsewhere, event) then return end
   if redis.call('ZADD', lane.key, 'NX', place, event) == 0 then return end
-  note_in_line(tag, lane.name, event, place)
+  note_in_line(shard, lane.name, event, place)
   lane.added = lane.added + 1
   if not request then return end
-  redis.call('HSET', carried_of(tag, lane.name), event, request)
+  redis.call('HSET', carried_of(shard, lane.name), event, request)
   lane.carries = true
 end
 
 --- A lane that was put off until more are in it goes on.
-local function go_on_if_full(lane, queue, delayed, priority_of)
+local function go_on_if_full(shard, lane)
   local id = lane_job(lane.name)
   if not lane.full_at or redis.call('ZCARD', lane.key) < lane.full_at then return false end
-  if redis.call('ZREM', delayed, id) == 0 then return false end
-  redis.call('HDEL', queue.base .. id, jobFields.fullAt)
-  put_back(queue, id, priority_of(lane.account, lane.endpoint, 1))
-  wake_workers(queue)
+  if redis.call('ZREM', shard.delayed, id) == 0 then return false end
+  redis.call('HDEL', shard.base .. id, jobFields.fullAt)
+  put_back(shard, id, lane.account, lane.endpoint)
   return true
 end
 
 --- After entries were added: its job, if there was none, and its counts. An operator may have removed the job of those that are there:
 --- then it is closed as that was, until it is taken.
-local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
+local function see_to_job(shard, lane)
   if lane.added == 0 and lane.has_job then return end
   local others = lane.has_job and 0 or redis.call('ZCARD', lane.key) - lane.added
   if lane.added + others == 0 then return end
   local id, is_new = lane_job(lane.name), not lane.has_job and others == 0
   if not lane.has_job then
-    local priority = priority_of(lane.account, lane.endpoint, 1)
-    store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority)
-    if lane.is_in_batches then redis.call('HSET', queue.base .. id, jobFields.inBatches, '1') end
-    put_in_place(queue, { id }, { priority })
-    wake_workers(queue)
-    if is_new then count_line(tag, lane.name, 1) end
-    lane.closed = not is_new and closed_without_job(tag, lane.name)
-    if lane.closed then redis.call('HSET', queue.base .. id, 'closed', lane.closed) end
-    lane.carries = lane.carries or not is_new and redis.call('EXISTS', carried_of(tag, lane.name)) == 1
+    local priority = priority_of(shard, lane.account, lane.endpoint)
+    store_job(shard.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority)
+    if lane.is_in_batches then redis.call('HSET', shard.base .. id, jobFields.inBatches, '1') end
+    put_in_place(shard, { id }, { priority })
+    wake_workers(shard)
+    if is_new then count_line(shard, lane.name, 1) end
+    lane.closed = not is_new and closed_without_job(shard, lane.name)
+    if lane.closed then redis.call('HSET', shard.base .. id, 'closed', lane.closed) end
+    lane.carries = lane.carries or not is_new and redis.call('EXISTS', carried_of(shard, lane.name)) == 1
   end
   if lane.closed then
-    count_behind_closed(counts, counted, tag, lane.account, lane.name, lane.closed, lane.added)
-    go_on_if_full(lane, queue, delayed, priority_of)
+    count_behind_closed(shard, lane.account, lane.name, lane.closed, lane.added)
+    go_on_if_full(shard, lane)
   elseif lane.is_held then
-    count_lane_held(counts, counted, tag, lane.account, lane.endpoint)
-    go_on_if_full(lane, queue, delayed, priority_of)
+    count_lane_held(shard, lane.account, lane.endpoint)
+    go_on_if_full(shard, lane)
   else
-    count_behind(behind_heads, is_new and lane.added - 1 or lane.added, lane.is_in_batches)
+    count_behind(shard, is_new and lane.added - 1 or lane.added, lane.is_in_batches)
   end
-  if lane.carries then redis.call('HSET', queue.base .. id, 'carries', '1') end
+  if lane.carries then redis.call('HSET', shard.base .. id, 'carries', '1') end
 end
 
 --- A lane goes on as it did where its entries come from: with what was sent last in place of older ones, and with those whose turn had
 --- begun, unless it has its own.
-local function take_over_turn(lane, base, head, members, sent)
-  local key = base .. lane_job(lane.name)
+local function take_over_turn(shard, lane, head, members, sent)
+  local key = shard.base .. lane_job(lane.name)
   if lane.is_left_out or not (head or sent) or redis.call('EXISTS', key) == 0 then return end
   local known = sent and redis.call('HGET', key, 'sent')
   if sent and (not known or is_after(sent, known)) then redis.call('HSET', key, 'sent', sent) end
@@ -185,22 +174,7 @@ local function take_over_turn(lane, base, head, members, sent)
 end
 
 --- Adds deliveries to the lanes of their endpoints. One that has a job of its own, or is there or in a batch, stays as it is.
----@with jobs JobKeys
----@with shard ShardKeys
----@key delayed = jobs.delayed
----@key job_events = jobs.events
----@key prioritized = jobs.prioritized
----@key counter = jobs.priorityCounter
----@key meta = jobs.meta
----@key active = jobs.active
----@key marker = jobs.marker
----@key counts = shard.heldCounts
----@key counted = shard.countedAsHeld
----@key behind_heads = shard.behindHeads
----@key weights = shard.accountWeights
----@key order_state                of the fair order
----@param base text
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param accounts AccountId[]     of each delivery
 ---@param names text[]           of their lanes
 ---@param events EventId[]
@@ -214,20 +188,7 @@ end
 ---@param only 'if_there'|'if_idle'|'always'  to lanes that have entries, or to those that no worker has
 ---@return boolean                 whether all are so
 function add_to_lanes(
-  delayed,
-  job_events,
-  prioritized,
-  counter,
-  meta,
-  active,
-  marker,
-  counts,
-  counted,
-  behind_heads,
-  weights,
-  order_state,
   base,
-  tag,
   accounts,
   names,
   events,
@@ -240,99 +201,86 @@ function add_to_lanes(
   sent,
   only
 )
-  local queue = queue_of(base, prioritized, counter, meta, active, marker, job_events)
+  local shard = shard_of(base)
   local jobs, asked, lanes, lane_at = {}, {}, {}, {}
   for i, event in ipairs(events) do
     local endpoint = endpoint_of(names[i])
-    local job = base .. delivery_job(event, endpoint)
+    local job = shard.base .. delivery_job(event, endpoint)
     jobs[i], asked[#asked + 1] = job, job
-    if names[i] ~= names[i - 1] then asked[#asked + 1] = batches_of(tag, endpoint) end
+    if names[i] ~= names[i - 1] then asked[#asked + 1] = batches_of(shard, endpoint) end
   end
   -- Mostly none of them is there, nor a batch.
   local looks = is_any_there(asked)
   local function is_there(i)
     if not looks then return false end
     if redis.call('EXISTS', jobs[i]) == 1 then return true end
-    return redis.call('HEXISTS', batches_of(tag, endpoint_of(names[i])), events[i]) == 1
+    return redis.call('HEXISTS', batches_of(shard, endpoint_of(names[i])), events[i]) == 1
   end
   for i, event in ipairs(events) do
     local name = names[i]
     local lane = lane_at[name]
     if not lane then
-      lane = open_lane(base, tag, accounts[i], name)
+      lane = open_lane(shard, accounts[i], name)
       lane.is_in_batches = lane.is_in_batches or not lane.has_job and are_in_batches[i]
       if only == 'if_there' then lane.is_left_out = redis.call('EXISTS', lane.key) == 0 end
-      if only == 'if_idle' then lane.is_left_out = redis.call('EXISTS', base .. lane_job(name) .. ':lock') == 1 end
+      if only == 'if_idle' then
+        lane.is_left_out = redis.call('EXISTS', shard.base .. lane_job(name) .. ':lock') == 1
+      end
       lane_at[name], lanes[#lanes + 1] = lane, lane
     end
     if not lane.is_left_out and not is_there(i) then
       local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i], lane.sent) or accepted_at[i]
-      enter(lane, tag, event, place, requests[i])
+      enter(shard, lane, event, place, requests[i])
     end
   end
-  local priority_of, finish = fair_order(prioritized, order_state, weights)
   local are_all_so = true
   for _, lane in ipairs(lanes) do
-    see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
-    take_over_turn(lane, base, head, members, sent)
+    see_to_job(shard, lane)
+    take_over_turn(shard, lane, head, members, sent)
     are_all_so = are_all_so and not lane.is_left_out
   end
-  finish()
   return are_all_so
 end
 
 --- These entries leave their lane. Gives how many were in it.
-local function remove_entries(tag, name, events)
+local function remove_entries(shard, name, events)
   if #events == 0 then return 0 end
-  forget_in_line(tag, name, events)
-  redis.call('HDEL', carried_of(tag, name), unpack(events))
-  return redis.call('ZREM', lane_of(tag, name), unpack(events))
+  forget_in_line(shard, name, events)
+  redis.call('HDEL', carried_of(shard, name), unpack(events))
+  return redis.call('ZREM', lane_of(shard, name), unpack(events))
 end
 
 --- What a lane's job has of its head alone, BullMQ's counts too, goes with it.
 local function forget_head(key, ...)
   local counted = { jobFields.attemptsMade, jobFields.stalledCount, jobFields.failedReason, ... }
-  redis.call('HDEL', key, 'head', jobFields.members, unpack(counted))
+  redis.call('HDEL', key, 'head', jobFields.members, jobFields.stacktrace, unpack(counted))
 end
 
 --- After some entries have gone, and its worker has let go of its job: the lane goes on at its place in the fair order, or its job is
 --- gone with the last entry. If nothing was sent, those that need not wait for each other stay held until they run.
-local function go_on(
-  queue,
-  tag,
-  order_state,
-  weights,
-  counts,
-  counted,
-  behind_heads,
-  account,
-  name,
-  gone,
-  was_held,
-  stays_held
-)
-  local id, lane, endpoint = lane_job(name), lane_of(tag, name), endpoint_of(name)
-  local key = queue.base .. id
-  local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
+local function go_on(shard, account, name, gone, was_held, stays_held)
+  local id, lane, endpoint = lane_job(name), lane_of(shard, name), endpoint_of(name)
+  local key = shard.base .. id
+  -- Redis writes a number as a text far slower than it takes the text.
+  local next = redis.call('ZRANGE', lane, '0', '0', 'WITHSCORES')
   local known =
     redis.call('HMGET', key, jobFields.attemptsStarted, jobFields.inBatches, jobFields.holds, jobFields.members)
   local is_in_batches = known[2]
   stays_held = stays_held and next[1] and known[3]
   if stays_held then
-    count_lane_held(counts, counted, tag, account, endpoint)
+    count_lane_held(shard, account, endpoint)
   elseif was_held then
-    count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint))
-    if next[1] then count_behind(behind_heads, redis.call('ZCARD', lane) - 1, is_in_batches) end
+    count_held(shard, account .. '/' .. endpoint, held_beside(shard, endpoint))
+    if next[1] then count_behind(shard, redis.call('ZCARD', lane) - 1, is_in_batches) end
   else
-    count_behind(behind_heads, next[1] and -gone or math.min(1 - gone, 0), is_in_batches)
+    count_behind(shard, next[1] and -gone or math.min(1 - gone, 0), is_in_batches)
   end
   if not next[1] then
-    redis.call('DEL', key, key .. ':lock', carried_of(tag, name))
-    count_line(tag, name, -1)
+    redis.call('DEL', key, key .. ':lock', carried_of(shard, name))
+    count_line(shard, name, -1)
     return false
   end
-  local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
-  local priority = priority_of(account, endpoint, 1)
+  local priority = priority_of(shard, account, endpoint)
   -- A head that ran once has left nothing else. A field that is missing costs Redis the most.
   if known[1] == '1' and not known[3] and not known[4] then
     redis.call('HDEL', key, 'head')
@@ -342,22 +290,22 @@ local function go_on(
     forget_head(key, jobFields.fullAt, jobFields.holds)
   end
   -- Its holds are read only if it ran before.
-  local runs = stays_held and 1 or 0
+  local runs = stays_held and '1' or '0'
   local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1', jobFields.attemptsStarted, runs }
-  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
+  redis.call('HSET', key, 'priority', priority, unpack(waits))
   redis.call('DEL', key .. ':lock')
-  put_in_place(queue, { id }, { priority })
-  finish()
-  wake_workers(queue)
+  put_in_place(shard, { id }, { priority })
+  wake_workers(shard)
   return true
 end
 
 --- A lane that was held has made an attempt: what waits in it waits for the next one.
-local function reopen(key, lane, tag, counts, counted, behind_heads, account, endpoint)
+local function reopen(shard, account, endpoint)
+  local key = shard.base .. lane_job(endpoint)
   if redis.call('HDEL', key, jobFields.holds) == 0 then return end
-  count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint))
+  count_held(shard, account .. '/' .. endpoint, held_beside(shard, endpoint))
   local is_in_batches = redis.call('HEXISTS', key, jobFields.inBatches) == 1
-  count_behind(behind_heads, math.max(redis.call('ZCARD', lane) - 1, 0), is_in_batches)
+  count_behind(shard, math.max(redis.call('ZCARD', lane_of(shard, endpoint)) - 1, 0), is_in_batches)
 end
 
 local function own_data(account, request)
@@ -365,38 +313,35 @@ local function own_data(account, request)
 end
 
 --- Gives deliveries jobs of their own, and these what is told of their holds, or why they have failed for good.
-local function add_own_jobs(queue, tag, order_state, weights, account, endpoint, events, requests, holds, failure)
-  local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
+local function add_own_jobs(shard, account, endpoint, events, requests, holds, failure)
   local now, added, priorities = string.format('%d', time_now()), {}, {}
   for i, event in ipairs(events) do
     local id = delivery_job(event, endpoint)
-    if redis.call('EXISTS', queue.base .. id) == 0 and not redis.call('ZSCORE', lane_of(tag, endpoint), event) then
-      local priority = priority_of(account, endpoint, 1)
-      store_own_job(queue.base .. id, own_data(account, requests[i]), now, priority, '')
-      if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds, jobFields.attemptsStarted, 1) end
+    if redis.call('EXISTS', shard.base .. id) == 0 and not redis.call('ZSCORE', lane_of(shard, endpoint), event) then
+      local priority = priority_of(shard, account, endpoint)
+      store_own_job(shard.base .. id, own_data(account, requests[i]), now, priority, '')
+      if holds then redis.call('HSET', shard.base .. id, jobFields.holds, holds, jobFields.attemptsStarted, 1) end
       if failure then
-        redis.call('HSET', queue.base .. id, jobFields.deferredFailure, failure, jobFields.attemptsStarted, 1)
+        redis.call('HSET', shard.base .. id, jobFields.deferredFailure, failure, jobFields.attemptsStarted, 1)
       end
       added[#added + 1], priorities[#priorities + 1] = id, priority
     end
   end
-  if #added > 0 then put_in_place(queue, added, priorities) end
-  finish()
-  wake_workers(queue)
+  if #added > 0 then put_in_place(shard, added, priorities) end
+  wake_workers(shard)
 end
 
 --- Puts a lane's job back, if it is delayed. One that has failed for good could not be read: it is as new.
-local function wake_lane(queue, delayed, failed, account, name, priority_of)
+local function wake_lane(shard, account, name)
   local id = lane_job(name)
-  if redis.call('ZREM', delayed, id) == 0 then
-    if redis.call('ZREM', failed, id) == 0 then return false end
-    local key = queue.base .. id
+  if redis.call('ZREM', shard.delayed, id) == 0 then
+    if redis.call('ZREM', shard.failed, id) == 0 then return false end
+    local key = shard.base .. id
     redis.call('HSET', key, 'data', lane_data(account))
     redis.call('HDEL', key, 'finishedOn', 'processedOn', jobFields.failedReason, jobFields.attemptsMade)
     redis.call('HDEL', key, jobFields.attemptsStarted, jobFields.stalledCount)
   end
-  put_back(queue, id, priority_of(account, endpoint_of(name), 1))
-  wake_workers(queue)
+  put_back(shard, id, account, endpoint_of(name))
   return true
 end
 
@@ -407,93 +352,60 @@ local function has_its_turn(lane, event, head, members)
 end
 
 --- The lane goes on now if this delivery is its head, or comes next. Gives whether it was put back.
-local function wake_lane_for(queue, delayed, failed, tag, name, event, priority_of)
-  local fields = redis.call('HMGET', queue.base .. lane_job(name), 'head', jobFields.data)
+local function wake_lane_for(shard, name, event)
+  local fields = redis.call('HMGET', shard.base .. lane_job(name), 'head', jobFields.data)
   local account = account_in(fields[2])
-  if not account or not has_its_turn(lane_of(tag, name), event, fields[1]) then return false end
-  return wake_lane(queue, delayed, failed, account, name, priority_of)
+  if not account or not has_its_turn(lane_of(shard, name), event, fields[1]) then return false end
+  return wake_lane(shard, account, name)
 end
 
 --- The lane goes on now if this delivery is its head, or comes next.
----@with jobs JobKeys
----@key delayed = jobs.delayed
----@key failed = jobs.failed
----@key prioritized = jobs.prioritized
----@key counter = jobs.priorityCounter
----@key meta = jobs.meta
----@key active = jobs.active
----@key marker = jobs.marker
----@key events = jobs.events
----@key lane
----@key weights
----@key order_state                of the fair order
----@param base text
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param name text              of the lane
 ---@param event EventId
-function bring_head_forward(
-  delayed,
-  failed,
-  prioritized,
-  counter,
-  meta,
-  active,
-  marker,
-  events,
-  lane,
-  weights,
-  order_state,
-  base,
-  tag,
-  name,
-  event
-)
-  if not redis.call('ZSCORE', lane, event) then return end
-  local queue = queue_of(base, prioritized, counter, meta, active, marker, events)
-  local priority_of, finish = fair_order(prioritized, order_state, weights)
-  if wake_lane_for(queue, delayed, failed, tag, name, event, priority_of) then finish() end
+function bring_head_forward(base, name, event)
+  local shard = shard_of(base)
+  if redis.call('ZSCORE', lane_of(shard, name), event) then wake_lane_for(shard, name, event) end
+end
+
+--- Takes a job away from where it waits, if it does. Gives whether it did.
+local function take_idle(shard, id)
+  return redis.call('ZREM', shard.delayed, id) == 1
+    or redis.call('ZREM', shard.failed, id) == 1
+    or redis.call('ZREM', shard.prioritized, id) == 1
 end
 
 --- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it.
----@with jobs JobKeys
----@with shard ShardKeys
----@key delayed = jobs.delayed
----@key failed = jobs.failed
----@key prioritized = jobs.prioritized
----@key counts = shard.heldCounts
----@key counted = shard.countedAsHeld
----@key behind_heads = shard.behindHeads
----@param base text
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param name text              of the lane
 ---@param event EventId
 ---@return boolean                 whether a worker runs it
-function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_heads, base, tag, name, event)
-  local id, lane = lane_job(name), lane_of(tag, name)
-  local key = base .. id
+function drop_from_lane(base, name, event)
+  local shard = shard_of(base)
+  local id, lane = lane_job(name), lane_of(shard, name)
+  local key = shard.base .. id
   if not redis.call('ZSCORE', lane, event) then return false end
   local is_running = redis.call('EXISTS', key .. ':lock') == 1
   local fields =
     redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, 'closed', jobFields.inBatches, jobFields.members)
   if is_running and has_its_turn(lane, event, fields[1], fields[6]) then return true end
-  remove_entries(tag, name, { event })
+  remove_entries(shard, name, { event })
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)
   local account = account_in(fields[3]) or ''
-  local closed = fields[4] or not fields[3] and closed_without_job(tag, name)
+  local closed = fields[4] or not fields[3] and closed_without_job(shard, name)
   if closed then
-    leave_closed(key, counts, counted, tag, account, name, closed, 1)
+    leave_closed(shard, account, name, closed, 1)
   elseif fields[2] and not line_in(name) then
-    count_lane_held(counts, counted, tag, account, name)
+    count_lane_held(shard, account, name)
   elseif left > 0 then
-    count_behind(behind_heads, -1, fields[5])
+    count_behind(shard, -1, fields[5])
   end
   if left > 0 or is_running then return false end
-  local is_idle = redis.call('ZREM', delayed, id) + redis.call('ZREM', failed, id) + redis.call('ZREM', prioritized, id)
   -- Somebody may have removed it.
-  if is_idle > 0 or not fields[3] then
-    redis.call('DEL', key, carried_of(tag, name))
-    count_line(tag, name, -1)
+  if take_idle(shard, id) or not fields[3] then
+    redis.call('DEL', key, carried_of(shard, name))
+    count_line(shard, name, -1)
   end
   return false
 end
@@ -508,19 +420,19 @@ end
 
 --- Some entries of a lane that were accepted until a time, and not requested after it: they may be open no longer. Each call goes on
 --- behind those that were looked at. So each is looked at once in an hour, however often the lane runs: others may have come before it.
----@key lane
----@key carried
----@key job                        of the lane
+---@key base                    the prefix of the jobs' keys
+---@param name text                of the lane
 ---@param latest digits
 ---@reply events EventId[]
 ---@reply places integer[]         of each
 ---@reply requests text?[]         for which each is to be sent
 ---@reply are_more boolean         that were not looked at yet
-function find_over(lane, carried, job, latest)
+function find_over(base, name, latest)
+  local shard = shard_of(base)
+  local job, lane = shard.base .. lane_job(name), lane_of(shard, name)
   local looked_at_once, found_at_once, again_after_s = 1000, 100, 3600
-  local events, places, requests = {}, {}, {}
   local known = redis.call('HMGET', job, jobFields.name, 'looked')
-  if not known[1] then return reply { events = events, places = places, requests = requests, are_more = false } end
+  if not known[1] then return reply {} end
   local now = math.floor(time_now() / 1000)
   local began, last = string.match(known[2] or '', '^(%d+) ?(.*)$')
   if not began or math.abs(now - tonumber(began)) >= again_after_s then
@@ -528,13 +440,14 @@ function find_over(lane, carried, job, latest)
   end
   local first, over = rank_behind(lane, last), redis.call('ZCOUNT', lane, '-inf', latest)
   local stop_at = math.min(first + looked_at_once, over)
-  if first >= stop_at then return reply { events = events, places = places, requests = requests, are_more = false } end
+  if first >= stop_at then return reply {} end
   local page, some = redis.call('ZRANGE', lane, first, stop_at - 1, 'WITHSCORES'), {}
+  local events, places, requests = {}, {}, {}
   for i = 1, #page, 2 do
     some[#some + 1] = page[i]
   end
   local looked = 0
-  for i, request in ipairs(redis.call('HMGET', carried, unpack(some))) do
+  for i, request in ipairs(redis.call('HMGET', carried_of(shard, name), unpack(some))) do
     looked = i
     local requested_at = request and tonumber(string.match(request, '"at":(%d+)'))
     if not requested_at or requested_at <= tonumber(latest) then
@@ -547,9 +460,8 @@ function find_over(lane, carried, job, latest)
 end
 
 --- What a lane tells of its deliveries.
----@key lane
----@key job
----@key lock
+---@key base                    the prefix of the jobs' keys
+---@param name text                of the lane
 ---@reply first EventId?           whose turn it is, or comes next
 ---@reply is_held boolean          the lane does not go on
 ---@reply is_running boolean
@@ -557,14 +469,15 @@ end
 ---@reply holds text?
 ---@reply is_in_batches boolean    its deliveries need not wait for each other
 ---@reply members EventId[]        those that go together with the first one
-function lane_standing(lane, job, lock)
+function lane_standing(base, name)
+  local shard = shard_of(base)
+  local job, lane = shard.base .. lane_job(name), lane_of(shard, name)
   local fields = redis.call('HMGET', job, 'head', jobFields.holds, 'closed', jobFields.inBatches, jobFields.members)
   local head = fields[1] and redis.call('ZSCORE', lane, fields[1]) and fields[1]
-  local is_running = redis.call('EXISTS', lock) == 1
-  local is_line = string.find(lane, '[.][^.:]*$') ~= nil
+  local is_running = redis.call('EXISTS', job .. ':lock') == 1
   return reply {
     first = head or redis.call('ZRANGE', lane, 0, 0)[1],
-    is_held = (fields[3] or fields[2] and not is_line) and fields[3] ~= IN_WINDOW and not is_running,
+    is_held = (fields[3] or fields[2] and not line_in(name)) and fields[3] ~= IN_WINDOW and not is_running,
     is_running = is_running,
     is_in_window = fields[3] == IN_WINDOW,
     holds = fields[2],

@@ -40,6 +40,8 @@ export const jobFields = {
   name: 'name',
   data: 'data',
   failedReason: 'failedReason',
+  /** Of the errors that its worker has thrown, as JSON. */
+  stacktrace: 'stacktrace',
   /** Why it fails when it is taken next. */
   deferredFailure: 'defa',
   timestamp: 'timestamp',

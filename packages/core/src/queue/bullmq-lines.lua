@@ -1,3 +1,4 @@
+---@include ./bullmq-shard.lua
 ---@include ./redis-held-counts.lua
 ---@const jobFields ./bullmq-layout
 
@@ -34,50 +35,42 @@ local function line_in(lane)
   return dot and string.sub(lane, 1, dot - 1)
 end
 
-local function grouped_of(tag, endpoint)
-  return 'grouped:' .. tag .. ':' .. endpoint
-end
-
-local function lines_of(tag, endpoint)
-  return 'lines:' .. tag .. ':' .. endpoint
-end
-
 local function change_count(lines, field, change)
   if change ~= 0 and redis.call('HINCRBY', lines, field, change) == 0 then redis.call('HDEL', lines, field) end
 end
 
 --- How many of an endpoint's deliveries are held beside its lane: with jobs of their own, in batches, and in closed lines.
-local function held_beside(tag, endpoint)
-  local behind = tonumber(redis.call('HGET', lines_of(tag, endpoint), HELD_BEHIND) or 0)
-  return redis.call('ZCARD', 'held:' .. tag .. ':' .. endpoint) + behind
+local function held_beside(shard, endpoint)
+  local behind = tonumber(redis.call('HGET', lines_of(shard, endpoint), HELD_BEHIND) or 0)
+  return redis.call('ZCARD', held_of(shard, endpoint)) + behind
 end
 
-local function count_beside(counts, counted, tag, account, endpoint, reason)
-  count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint), reason)
+local function count_beside(shard, account, endpoint, reason)
+  count_held(shard, account .. '/' .. endpoint, held_beside(shard, endpoint), reason)
 end
 
 --- An event has become an entry of a lane: nothing to do if that is no line.
-local function note_in_line(tag, lane, event, place)
+local function note_in_line(shard, lane, event, place)
   local line, endpoint = line_in(lane), endpoint_of(lane)
   if not line then return end
-  redis.call('ZADD', grouped_of(tag, endpoint), place, event)
-  redis.call('HSET', lines_of(tag, endpoint), event, line)
+  redis.call('ZADD', grouped_of(shard, endpoint), place, event)
+  redis.call('HSET', lines_of(shard, endpoint), event, line)
 end
 
 --- The same for some that have left it.
-local function forget_in_line(tag, lane, events)
-  if not line_in(lane) or #events == 0 then return end
+local function forget_in_line(shard, lane, events)
   local endpoint = endpoint_of(lane)
-  redis.call('ZREM', grouped_of(tag, endpoint), unpack(events))
-  redis.call('HDEL', lines_of(tag, endpoint), unpack(events))
+  if endpoint == lane or #events == 0 then return end
+  redis.call('ZREM', grouped_of(shard, endpoint), unpack(events))
+  redis.call('HDEL', lines_of(shard, endpoint), unpack(events))
 end
 
 --- The job of a lane was added, or is gone.
-local function count_line(tag, lane, change)
+local function count_line(shard, lane, change)
   if not line_in(lane) then return end
   local endpoint = endpoint_of(lane)
-  local lines = lines_of(tag, endpoint)
-  if change < 0 and redis.call('EXISTS', grouped_of(tag, endpoint)) == 0 then
+  local lines = lines_of(shard, endpoint)
+  if change < 0 and redis.call('EXISTS', grouped_of(shard, endpoint)) == 0 then
     redis.call('DEL', lines)
   else
     change_count(lines, LINES, change)
@@ -85,64 +78,64 @@ local function count_line(tag, lane, change)
 end
 
 --- How a line was closed whose job somebody has removed. Nothing: it was not, or is no line.
-local function closed_without_job(tag, lane)
+local function closed_without_job(shard, lane)
   local line = line_in(lane)
-  return line and redis.call('HGET', lines_of(tag, endpoint_of(lane)), CLOSED .. line)
+  return line and redis.call('HGET', lines_of(shard, endpoint_of(lane)), CLOSED .. line)
 end
 
 --- Beside its job, which has the same.
-local function note_closed(tag, lane, closed)
-  redis.call('HSET', lines_of(tag, endpoint_of(lane)), CLOSED .. line_in(lane), closed)
+local function note_closed(shard, lane, closed)
+  redis.call('HSET', lines_of(shard, endpoint_of(lane)), CLOSED .. line_in(lane), closed)
 end
 
-local function note_open(key, tag, lane)
-  redis.call('HDEL', lines_of(tag, endpoint_of(lane)), CLOSED .. line_in(lane))
-  redis.call('HDEL', key, 'closed', jobFields.fullAt)
+local function note_open(shard, lane)
+  redis.call('HDEL', lines_of(shard, endpoint_of(lane)), CLOSED .. line_in(lane))
+  redis.call('HDEL', shard.base .. lane_job(lane), 'closed', jobFields.fullAt)
 end
 
 --- More or fewer wait behind the first one of a closed line.
-local function count_behind_closed(counts, counted, tag, account, lane, closed, change)
+local function count_behind_closed(shard, account, lane, closed, change)
   if change == 0 then return end
-  local lines = lines_of(tag, endpoint_of(lane))
+  local lines = lines_of(shard, endpoint_of(lane))
   if closed == IN_WINDOW then return change_count(lines, HELD_MORE, -change) end
   change_count(lines, HELD_BEHIND, change)
-  count_beside(counts, counted, tag, account, endpoint_of(lane))
+  count_beside(shard, account, endpoint_of(lane))
 end
 
 --- A closed line goes on. Gives how many wait behind its first one.
-local function open_line(key, counts, counted, tag, account, lane, closed)
-  note_open(key, tag, lane)
-  local behind = math.max(redis.call('ZCARD', 'lane:' .. tag .. ':' .. lane) - 1, 0)
-  local lines = lines_of(tag, endpoint_of(lane))
+local function open_line(shard, account, lane, closed)
+  note_open(shard, lane)
+  local behind = math.max(redis.call('ZCARD', lane_of(shard, lane)) - 1, 0)
+  local lines = lines_of(shard, endpoint_of(lane))
   if closed == IN_WINDOW then
     change_count(lines, HELD_MORE, behind)
     return behind
   end
-  redis.call('ZREM', 'held:' .. tag .. ':' .. endpoint_of(lane), closed)
+  redis.call('ZREM', held_of(shard, endpoint_of(lane)), closed)
   change_count(lines, HELD_BEHIND, closed == LEFT_ALONE and -behind - 1 or -behind)
   if closed == LEFT_ALONE then change_count(lines, HELD_MORE, -1) end
-  count_beside(counts, counted, tag, account, endpoint_of(lane))
+  count_beside(shard, account, endpoint_of(lane))
   return behind
 end
 
 --- So many entries have left a closed line. If the one that is held for it was among them, another one is.
-local function leave_closed(key, counts, counted, tag, account, lane, closed, gone)
-  local entries = 'lane:' .. tag .. ':' .. lane
+local function leave_closed(shard, account, lane, closed, gone)
+  local key, entries = shard.base .. lane_job(lane), lane_of(shard, lane)
   local first = redis.call('ZRANGE', entries, 0, 0, 'WITHSCORES')
   local stands_for_it = closed ~= IN_WINDOW and closed ~= LEFT_ALONE
   if stands_for_it and not redis.call('ZSCORE', entries, closed) then
-    local held = 'held:' .. tag .. ':' .. endpoint_of(lane)
+    local held = held_of(shard, endpoint_of(lane))
     redis.call('ZREM', held, closed)
     if first[1] then
       redis.call('ZADD', held, first[2], first[1])
-      note_closed(tag, lane, first[1])
+      note_closed(shard, lane, first[1])
       if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, 'closed', first[1]) end
     end
   end
-  if not first[1] then note_open(key, tag, lane) end
-  local lines, behind = lines_of(tag, endpoint_of(lane)), first[1] and gone or gone - 1
+  if not first[1] then note_open(shard, lane) end
+  local lines, behind = lines_of(shard, endpoint_of(lane)), first[1] and gone or gone - 1
   if closed == IN_WINDOW then return change_count(lines, HELD_MORE, behind) end
   change_count(lines, HELD_BEHIND, closed == LEFT_ALONE and -gone or -behind)
   if not first[1] and closed == LEFT_ALONE then change_count(lines, HELD_MORE, -1) end
-  count_beside(counts, counted, tag, account, endpoint_of(lane))
+  count_beside(shard, account, endpoint_of(lane))
 end

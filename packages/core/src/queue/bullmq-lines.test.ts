@@ -4,6 +4,7 @@ import { laneNameOf, lineOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
+import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { createAtomic } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
@@ -51,9 +52,13 @@ async function arrange() {
     return { ...address, eventId, acceptedAt, isInLane: true, line, ...more };
   }
 
-  async function take(): Promise<TakenJob | undefined> {
+  function takeStep() {
     tokens += 1;
-    const [{ job }] = await atomic([runningJobs.take(`token-${tokens}`)]);
+    return runningJobs.take(`token-${tokens}`);
+  }
+
+  async function take(): Promise<TakenJob | undefined> {
+    const [{ job }] = await atomic([takeStep()]);
     return job;
   }
 
@@ -95,6 +100,7 @@ async function arrange() {
     },
     events,
     entry,
+    takeStep,
     take,
     mustTake,
     laneOf,
@@ -128,6 +134,29 @@ async function arrange() {
     },
   };
 }
+
+it('waits for a delivery of its group that fails for good in the same script, after other groups were looked at', async () => {
+  const { client, queue, lanes, atomic, events, entry, mustTake, laneOf, takeStep } = await arrange();
+  const [first, second, , other] = events;
+  await queue.addAll([entry(first), entry(other), entry(second)]);
+  const job = await mustTake();
+
+  const { endpointId } = laneOf(job);
+  const line = lineOf({ ordering: 'group' }, 'a');
+  const place = { eventId: first, acceptedAt: NOW, line };
+  const [[{ job: ofOther }], , [dead], [{ job: next }]] = await Promise.all([
+    atomic([takeStep()]),
+    atomic([
+      new BesideLanes(client).join(endpointId, [place]),
+      lanes.failHead(laneOf(job), first, 'no such secret'),
+    ]),
+    atomic([takeStep()]),
+    atomic([takeStep()]),
+  ]);
+  expect(ofOther?.head).toMatchObject({ eventId: other, turn: 'first', isBesideJobs: false });
+  expect(dead.job?.json).toMatchObject({ deferredFailure: 'no such secret' });
+  expect(next?.head).toMatchObject({ eventId: second, turn: 'behind_job', isBesideJobs: true });
+});
 
 it('sends two groups beside each other, each in its order, and leaves nothing behind', async () => {
   const { queue, events, entry, mustTake, take, end, keysLeft } = await arrange();
@@ -348,7 +377,7 @@ it('goes on as soon as as many are in a line as it waits for, also if they come 
   await lines.delay(job);
   await atomic([batches.wakeIfFull(lane)]);
   const again = await lines.mustTake();
-  expect(again.head).toMatchObject({ eventId: first, size: 2 });
+  expect(again.head).toMatchObject({ eventId: first });
   expect(await counts.read()).toEqual({ ordering: 1 });
 
   expect(await lanes.close(lines.laneOf(again), place, { ...hold, fullAt: 3 })).toBe(true);
@@ -357,7 +386,7 @@ it('goes on as soon as as many are in a line as it waits for, also if they come 
   expect(await lines.wakeUp(9)).toMatchObject({ released: 0 });
   expect(await lines.take()).toBeUndefined();
   await queue.addAll([entry(third)]);
-  expect((await lines.mustTake()).head?.size).toBe(3);
+  expect((await lines.mustTake()).head?.eventId).toBe(first);
 });
 
 it('tells by jobs of their own that a line was held, and what waited behind its head', async () => {

@@ -1,4 +1,4 @@
----@type JobKeys ./bullmq-layout
+---@include ./bullmq-shard.lua
 ---@const PRIORITY_SCORE, jobFields ./bullmq-layout
 ---@const EVENTS_FLOW ./fair-order
 
@@ -19,9 +19,14 @@ local MOST_READ = 500
 --- The product's own job ids tell account and order. Any other job counts by the time when it was added, and the same millisecond
 --- counts as older. Its account is noted as it gets its position. A few wait without a position, for a moment: they count for every
 --- account, and so do those whose account is not certain.
-local function is_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
-  local most = MOST_READ
-  if redis.call('EXISTS', active, wait, prioritized, put_back) == 0 then return true end
+local function is_oldest(shard, account, event, accepted_at, own_job)
+  local most, put_back = MOST_READ, 'put-back-events:' .. shard.tag .. ':' .. account
+  local is_known = 'events of ' .. put_back
+  -- Mostly there is none. One that comes from a script that runs together with this one has not waited before.
+  if once[is_known] == nil then
+    once[is_known] = redis.call('EXISTS', shard.active, shard.wait, shard.prioritized, put_back) > 0
+  end
+  if not once[is_known] then return true end
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
   local can_compare = string.match(event, '^' .. event_form) ~= nil
 
@@ -30,7 +35,7 @@ local function is_oldest(active, wait, prioritized, put_back, failed, state, bas
     local its_account, its_event = string.match(job, '^(.+)%.' .. event_form)
     if its_event and its_account ~= account and not of_any_account then return false end
     if its_event and can_compare then return its_event < event end
-    local added_at, noted = unpack(redis.call('HMGET', base .. job, jobFields.timestamp, jobFields.account))
+    local added_at, noted = unpack(redis.call('HMGET', shard.base .. job, jobFields.timestamp, jobFields.account))
     local is_anothers = noted and noted ~= '' and noted ~= account
     if is_anothers and not of_any_account then return false end
     return added_at ~= false and tonumber(added_at) <= accepted_at
@@ -50,21 +55,21 @@ local function is_oldest(active, wait, prioritized, put_back, failed, state, bas
     return false
   end
 
-  if has_older(redis.call('LRANGE', active, 0, -1)) then return false end
-  local waiting = redis.call('LRANGE', wait, -most, -1)
+  if has_older(redis.call('LRANGE', shard.active, 0, -1)) then return false end
+  local waiting = redis.call('LRANGE', shard.wait, -most, -1)
   if has_older(waiting) then return false end
   if #waiting == most and is_older(waiting[1], true) then return false end
-  local sorted = redis.call('ZRANGE', prioritized, 0, most - 1)
+  local sorted = redis.call('ZRANGE', shard.prioritized, 0, most - 1)
   if has_older(sorted) then return false end
   if #sorted == most and not has_own(sorted) then
-    local last = redis.call('ZSCORE', state .. ':' .. account, EVENTS_FLOW)
-    local head = redis.call('ZRANGE', prioritized, 0, 0, 'WITHSCORES')
-    local base_position = tonumber(redis.call('HGET', state, 'base') or '0')
+    local last = redis.call('ZSCORE', shard.order .. ':' .. account, EVENTS_FLOW)
+    local head = redis.call('ZRANGE', shard.prioritized, 0, 0, 'WITHSCORES')
+    local base_position = tonumber(redis.call('HGET', shard.order, 'base') or '0')
     local now = base_position + math.floor(tonumber(head[2]) / PRIORITY_SCORE) - 1
     if last and tonumber(last) >= now then return false end
   end
   for _, job in ipairs(redis.call('ZRANGE', put_back, 0, most - 1)) do
-    local comes_back = redis.call('EXISTS', base .. job) == 1 and not redis.call('ZSCORE', failed, job)
+    local comes_back = redis.call('EXISTS', shard.base .. job) == 1 and not redis.call('ZSCORE', shard.failed, job)
     if comes_back and is_older(job, false) then return false end
   end
   return true
@@ -72,20 +77,11 @@ end
 
 --- Stops if an event of the account that was accepted before this one may still bring deliveries.
 ---@guard
----@with jobs JobKeys
----@key active = jobs.active
----@key wait = jobs.wait
----@key prioritized = jobs.prioritized
----@key put_back                  the account's
----@key failed = jobs.failed
----@key state                     of the fair order
----@param base text               prefix of each job's key
+---@key base                    the prefix of the jobs' keys
 ---@param account AccountId
 ---@param event EventId
 ---@param accepted_at integer
 ---@param own_job text            of this event
-function guard_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
-  local goes_first =
-    is_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
-  return goes_first and reply() or stop()
+function guard_oldest(base, account, event, accepted_at, own_job)
+  return is_oldest(shard_of(base), account, event, accepted_at, own_job) and reply() or stop()
 end

@@ -40,20 +40,9 @@ export class OldestEvents {
 
   /** Guards: what comes after them runs only if there is no such event. */
   guardsOldest({ accountId, id, acceptedAt }: AskedEvent): readonly Guard<boolean>[] {
-    const ownJob = eventJobId(accountId, id);
     const shards = this.#shards.inEach(shardsOfAccount(this.shards, accountId));
-    return shards.map(({ jobs, putBackOf, state }) =>
-      guardOldest({
-        jobs,
-        putBack: putBackOf(accountId),
-        state,
-        base: jobs.base,
-        account: accountId,
-        event: id,
-        acceptedAt,
-        ownJob,
-      }),
-    );
+    const asked = { account: accountId, event: id, acceptedAt, ownJob: eventJobId(accountId, id) };
+    return shards.map(({ base }) => guardOldest({ base, ...asked }));
   }
 
   /** Call it before an event's job is put back with a delay. */
@@ -70,6 +59,5 @@ export class OldestEvents {
 }
 
 function openShard(prefix: string) {
-  const { putBackEvents: putBackOf, fairOrder } = queueKeysOf(prefix);
-  return { jobs: createJobKeys(prefix, EVENTS_QUEUE), putBackOf, state: fairOrder(EVENTS_QUEUE) };
+  return { base: createJobKeys(prefix, EVENTS_QUEUE).base, putBackOf: queueKeysOf(prefix).putBackEvents };
 }

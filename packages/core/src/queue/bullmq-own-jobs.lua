@@ -2,20 +2,31 @@
 
 -- For scripts that change jobs of deliveries.
 
+--- None of these is in question any more. Scripts that run together tell it of all their jobs at once.
+local function forget_stalled(shard, ids)
+  shard.freed = shard.freed or {}
+  for _, id in ipairs(ids) do
+    table.insert(shard.freed, id)
+  end
+  at_end('forget ' .. shard.stalled, function()
+    redis.call('SREM', shard.stalled, unpack(shard.freed))
+  end)
+end
+
 --- Gives those of some jobs that are still the worker's, and their locks; they are not active any more.
-local function let_go(base, active, stalled, ids, tokens)
+local function let_go(shard, ids, tokens)
   local locks, ours, own_locks = {}, {}, {}
   for i = 1, #ids do
-    locks[i] = base .. ids[i] .. ':lock'
+    locks[i] = shard.base .. ids[i] .. ':lock'
   end
   local holders = redis.call('MGET', unpack(locks))
   for i = 1, #ids do
     if holders[i] == tokens[i] then
       ours[#ours + 1], own_locks[#own_locks + 1] = ids[i], locks[i]
-      redis.call('LREM', active, '-1', ids[i])
+      redis.call('LREM', shard.active, '-1', ids[i])
     end
   end
-  if #ours > 0 then redis.call('SREM', stalled, unpack(ours)) end
+  if #ours > 0 then forget_stalled(shard, ours) end
   return ours, own_locks
 end
 
@@ -52,31 +63,47 @@ local function note_hold(job, hold, previous_started_at)
   end
 end
 
+--- A job that is in no list any more comes back later. `failure`: why its attempt failed; absent: there was none.
+local function put_off(shard, id, due_at, delay, failure)
+  local key = shard.base .. id
+  redis.call('HSET', key, 'delay', delay)
+  if failure then
+    redis.call('HSET', key, jobFields.failedReason, failure)
+    redis.call('HINCRBY', key, jobFields.attemptsMade, 1)
+  end
+  local lowest = due_at * DELAYED_SCORE
+  local highest = lowest + DELAYED_SCORE - 1
+  local last = redis.call('ZREVRANGEBYSCORE', shard.delayed, highest, lowest, 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  redis.call('ZADD', shard.delayed, last and math.min(tonumber(last) + 1, highest) or lowest, id)
+  at_end('first delayed of ' .. shard.base, function()
+    if redis.call('EXISTS', shard.wait, shard.prioritized) > 0 then return end
+    local first = redis.call('ZRANGE', shard.delayed, 0, 0, 'WITHSCORES')[2]
+    if first then redis.call('ZADD', shard.marker, tonumber(first) / DELAYED_SCORE, '1') end
+  end)
+end
+
 --- Delayed jobs that are overdue are put back with the priority that they had: `DueDeliveries` puts them back before.
-local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
+local function put_back_overdue(shard, now)
   local until_score = (tonumber(now) + 1) * DELAYED_SCORE - 1
-  for _, job in ipairs(redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, 1000)) do
-    redis.call('ZREM', delayed, job)
-    redis.call('HSET', base .. job, 'delay', 0)
-    local priority = tonumber(redis.call('HGET', base .. job, 'priority')) or 0
+  for _, job in ipairs(redis.call('ZRANGEBYSCORE', shard.delayed, 0, until_score, 'LIMIT', 0, 1000)) do
+    redis.call('ZREM', shard.delayed, job)
+    redis.call('HSET', shard.base .. job, 'delay', 0)
+    local priority = tonumber(redis.call('HGET', shard.base .. job, 'priority')) or 0
     if priority == 0 then
-      redis.call('LPUSH', wait, job)
+      redis.call('LPUSH', shard.wait, job)
     else
-      local count = redis.call('INCR', counter)
-      redis.call('ZADD', prioritized, priority * PRIORITY_SCORE + count % PRIORITY_SCORE, job)
+      local count = redis.call('INCR', shard.counter)
+      redis.call('ZADD', shard.prioritized, priority * PRIORITY_SCORE + count % PRIORITY_SCORE, job)
     end
   end
 end
 
---- What scripts that run together know of a queue: whether its jobs may be taken, and how many wait. `stays` has a lane's job that is
---- not put back: it is taken again, for the event that is first now, which has this place.
-local function open_queue(base, now, wait, prioritized, counter, delayed, meta)
-  local queue = once[base]
-  if queue then return queue end
-  local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
-  queue = { is_paused = limits[1], most_active = tonumber(limits[2]) }
-  once[base] = queue
-  put_back_overdue(base, now, wait, prioritized, counter, delayed)
-  queue.unsorted, queue.sorted = redis.call('LLEN', wait), redis.call('ZCARD', prioritized)
-  return queue
+--- Scripts that run together note in the table of the shard whether jobs may be taken, and how many wait. `stays` has a lane's job
+--- that is not put back: it is taken again, for the event that is first now, which has this place.
+local function look_at_queue(shard, now)
+  if shard.sorted then return end
+  local limits = redis.call('HMGET', shard.meta, 'paused', 'concurrency')
+  shard.is_paused, shard.most_active = limits[1], tonumber(limits[2])
+  put_back_overdue(shard, now)
+  shard.unsorted, shard.sorted = redis.call('LLEN', shard.wait), redis.call('ZCARD', shard.prioritized)
 end

@@ -1,6 +1,6 @@
+---@include ./bullmq-shard.lua
 ---@include ./fair-order.lua
 ---@include ./bullmq-put-back.lua
----@type JobKeys ./bullmq-layout
 ---@const jobFields ./bullmq-layout
 ---@const EVENTS_FLOW ./fair-order
 
@@ -24,28 +24,20 @@ end
 
 --- Puts jobs without a priority into the fair order, the longest waiting ones first: they are at the right. A few waiting jobs
 --- need no order, unless others are in order already: BullMQ would take these later ones first.
----@with jobs JobKeys
----@key wait = jobs.wait
----@key prioritized = jobs.prioritized
----@key counter = jobs.priorityCounter
----@key state                     of the fair order
----@key weights
----@param base text               prefix of each job's key
+---@key base                    the prefix of the jobs' keys
 ---@param most digits             that are sorted
 ---@param few integer             need no order
 ---@reply sorted integer
 ---@reply is_in_order boolean     some jobs are
-function sort_pushed(wait, prioritized, counter, state, weights, base, most, few)
-  local queue = { base = base, prioritized = prioritized, counter = counter }
-  if redis.call('EXISTS', prioritized) == 0 and redis.call('LLEN', wait) <= few then return reply {} end
-  local jobs = redis.call('RPOP', wait, most) or {}
-  local priority_of, finish = fair_order(prioritized, state, weights)
+function sort_pushed(base, most, few)
+  local shard = shard_of(base)
+  if redis.call('EXISTS', shard.prioritized) == 0 and redis.call('LLEN', shard.wait) <= few then return reply {} end
+  local jobs = redis.call('RPOP', shard.wait, most) or {}
   for _, job in ipairs(jobs) do
-    local account, known = accounts_of_pushed(redis.call('HGET', base .. job, jobFields.data) or '')
-    local priority = priority_of(account, EVENTS_FLOW, 1)
-    redis.call('HSET', base .. job, 'priority', priority, jobFields.account, known)
-    put_in_place(queue, { job }, { priority })
+    local account, known = accounts_of_pushed(redis.call('HGET', shard.base .. job, jobFields.data) or '')
+    local priority = priority_of(shard, account, EVENTS_FLOW)
+    redis.call('HSET', shard.base .. job, 'priority', priority, jobFields.account, known)
+    put_in_place(shard, { job }, { priority })
   end
-  finish()
   return reply { sorted = #jobs, is_in_order = true }
 end

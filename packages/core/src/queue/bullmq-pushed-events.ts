@@ -1,4 +1,3 @@
-import { queueKeysOf } from '../domain/keys';
 import { EVENTS_QUEUE } from '../domain/queues';
 import type { Step } from '../platform/redis-script';
 import { createJobKeys } from './bullmq-layout';
@@ -23,16 +22,8 @@ export class PushedEvents {
     private readonly connection: QueueConnection,
     fewWaiting: number,
   ) {
-    const jobs = createJobKeys(connection.prefix, EVENTS_QUEUE);
-    const { fairOrder, accountWeights } = queueKeysOf(connection.prefix);
-    this.#sortSome = sortPushed({
-      jobs,
-      state: fairOrder(EVENTS_QUEUE),
-      weights: accountWeights,
-      base: jobs.base,
-      most: AT_ONCE,
-      few: fewWaiting,
-    });
+    const { base } = createJobKeys(connection.prefix, EVENTS_QUEUE);
+    this.#sortSome = sortPushed({ base, most: AT_ONCE, few: fewWaiting });
   }
 
   /** Sort the waiting events, unless that was just done and they overtake no ordered ones. */

@@ -1,22 +1,15 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import {
-  type DeliveryTexts,
-  encodePlace,
-  type LanePlace,
-  laneJobIdOf,
-  type MemberEnd,
-} from '../domain/delivery';
+import { type DeliveryTexts, encodePlace, type LanePlace, type MemberEnd } from '../domain/delivery';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
 import { type Clock, steadyClock, systemClock } from '../platform/clock';
 import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
-import { createJobKeys, type JobKeys } from './bullmq-layout';
+import { createJobKeys } from './bullmq-layout';
 import {
   beginHeads,
   type EndBatchInput,
@@ -93,8 +86,7 @@ export function membersOf(
 
 /** The batches of a shard as their workers change them: each step does nothing if the job is not the worker's any more. */
 export class RunningBatches {
-  readonly #jobs: JobKeys;
-  readonly #shard: ShardKeys;
+  readonly #base: string;
   readonly #readsTexts: boolean;
 
   constructor(
@@ -103,8 +95,7 @@ export class RunningBatches {
     private readonly lockDurationMs: number,
     private readonly clock: Clock = systemClock,
   ) {
-    this.#jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
-    this.#shard = queueKeysOf(prefix);
+    this.#base = createJobKeys(prefix, DELIVERIES_QUEUE).base;
     this.#readsTexts = !(redis instanceof Cluster);
   }
 
@@ -138,10 +129,7 @@ export class RunningBatches {
     const readAt = steadyClock();
     const { accountId: account, token, lane: name } = lane;
     const step = beginHeads({
-      shard: this.#shard,
-      lock: this.#jobs.lock(laneJobIdOf(name)),
-      base: this.#jobs.base,
-      tag: this.#shard.tag,
+      base: this.#base,
       token,
       account,
       name,
@@ -165,9 +153,7 @@ export class RunningBatches {
     events: readonly EventId[],
     read: readonly EventId[],
   ): Step<boolean> {
-    const lock = this.#jobs.lock(laneJobIdOf(name));
-    const { tag } = this.#shard;
-    return keepHeadsTogether({ lock, base: this.#jobs.base, tag, token, name, events, read });
+    return keepHeadsTogether({ base: this.#base, token, name, events, read });
   }
 
   /** @param left those that did not end, in order, and when they are due. */
@@ -205,15 +191,7 @@ export class RunningBatches {
   }
 
   #of({ accountId: account, endpointId: endpoint }: { readonly accountId: AccountId } & EndpointAddress) {
-    return {
-      jobs: this.#jobs,
-      shard: this.#shard,
-      orderState: this.#shard.fairOrder(DELIVERIES_QUEUE),
-      base: this.#jobs.base,
-      tag: this.#shard.tag,
-      account,
-      endpoint,
-    };
+    return { base: this.#base, account, endpoint };
   }
 }
 

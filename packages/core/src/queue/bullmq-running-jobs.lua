@@ -1,14 +1,14 @@
+---@include ./bullmq-shard.lua
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-oldest-events.lua
 ---@include ./bullmq-batches.lua
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
----@type JobKeys ./bullmq-layout
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?, members text?}
 ---@record taken_batch {breaker text?, endpoint_text shared?, events EventId[], logs text?[], texts text?[], requests text?[]}
----@record head_record {event EventId?, place integer, size integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
+---@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
 ---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?, batch taken_batch?}
 
 --- The records that the attempt of a job needs. Nil: it is no delivery's.
@@ -60,7 +60,7 @@ local function runs_before(key)
     jobFields.stalledCount,
     jobFields.deferredFailure,
     jobFields.failedReason,
-    'stacktrace',
+    jobFields.stacktrace,
     jobFields.holds,
     jobFields.members
   )
@@ -93,20 +93,13 @@ local function read_batch(key, endpoint, account, text, reads_texts)
   }
 end
 
-local function has_older_event(base, tag, account, event, accepted_at)
-  return not is_oldest(
-    base .. 'active',
-    base .. 'wait',
-    base .. 'prioritized',
-    'put-back-events:' .. tag .. ':' .. account,
-    base .. 'failed',
-    'fair-order:' .. tag .. ':events',
-    base,
-    account,
-    event,
-    accepted_at,
-    account .. '.' .. event
-  )
+--- The first one that has a job of its own beside a lane, with its place. Mostly none of an endpoint's groups has one.
+local function first_beside(endpoint, line)
+  local order = keys.order(endpoint)
+  if not line then return redis.call('ZRANGE', order, '0', '0', 'WITHSCORES') end
+  local lanes = keys.lanes(endpoint)
+  if once[lanes] == nil then once[lanes] = redis.call('EXISTS', lanes) == 1 end
+  return once[lanes] and redis.call('ZRANGE', order .. ':' .. line, '0', '0', 'WITHSCORES') or {}
 end
 
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
@@ -114,8 +107,8 @@ end
 ---
 --- `stays` tells the first one, if it is known.
 local function turn_in(
+  shard,
   jobs_of_events,
-  tag,
   account,
   name,
   began,
@@ -126,25 +119,22 @@ local function turn_in(
   looks,
   stays
 )
-  local lane, line, endpoint = lane_of(tag, name), line_in(name), endpoint_of(name)
+  local lane, line, endpoint = lane_of(shard, name), line_in(name), endpoint_of(name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
   if stays then
     event, place, turn = stays.event, stays.place, 'unknown'
   elseif not event then
-    local first = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
+    local first = redis.call('ZRANGE', lane, '0', '0', 'WITHSCORES')
     event, place, turn = first[1], first[2], 'unknown'
   end
-  if looks then
-    local order = keys.order(endpoint) .. (line and ':' .. line or '')
-    former = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
-  end
+  if looks then former = first_beside(endpoint, line) end
   if event and looks and turn == 'unknown' then
     local at, first_at = tonumber(place), tonumber(former[2])
     local is_other = first_at and former[1] ~= event
     if is_other and (first_at < at or first_at == at and former[1] < event) then
       turn = 'behind_job'
-    elseif account and has_older_event(jobs_of_events, tag, account, event, at) then
+    elseif account and not is_oldest(shard_of(jobs_of_events), account, event, at, account .. '.' .. event) then
       turn = 'behind_event'
     else
       turn = 'first'
@@ -153,14 +143,13 @@ local function turn_in(
   return head_record {
     event = event,
     place = tonumber(place or 0),
-    size = redis.call('ZCARD', lane),
     turn = turn,
     -- Not known where it was not looked for.
     is_beside_jobs = not former or former[1] ~= nil,
     had_begun = event and event == began,
     has_waited = has_waited and true,
     is_in_batches = is_in_batches and true,
-    request = event and carries and redis.call('HGET', carried_of(tag, name), event),
+    request = event and carries and redis.call('HGET', carried_of(shard, name), event),
     sent = sent,
   },
     event,
@@ -170,97 +159,69 @@ end
 --- As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in its stream of events,
 --- which nobody reads. Jobs without a priority come first. Workers that rest are woken if more jobs wait in the end: scripts of
 --- the same turn may add some after the last one was taken.
----@with jobs JobKeys
----@key wait = jobs.wait
----@key prioritized = jobs.prioritized
----@key counter = jobs.priorityCounter
----@key active = jobs.active
----@key delayed = jobs.delayed
----@key meta = jobs.meta
----@key marker = jobs.marker
----@param base text               the prefix of the jobs' keys
+---@key base                    the prefix of the jobs' keys
 ---@param now digits
 ---@param token text              what the job is locked with
 ---@param lock_ms digits          how long the lock holds
 ---@param known EventId?          an event that the worker knows
 ---@param reads_texts boolean     what the attempt needs
----@param tag text                of the shard
 ---@param jobs_of_events text?    the prefix of the jobs of all events; absent: they are not in one place here
 ---@reply job job_record?
 ---@reply are_more_waiting boolean
 ---@reply next_due_at integer     when the first delayed job is due, if no more are waiting; 0: there is none
-function take_job(
-  wait,
-  prioritized,
-  counter,
-  active,
-  delayed,
-  meta,
-  marker,
-  base,
-  now,
-  token,
-  lock_ms,
-  known,
-  reads_texts,
-  tag,
-  jobs_of_events
-)
-  local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
-  local stays = queue.stays
+function take_job(base, now, token, lock_ms, known, reads_texts, jobs_of_events)
+  local shard = shard_of(base)
+  look_at_queue(shard, now)
+  local stays = shard.stays
   local job = stays and stays.job
-  queue.stays = nil
+  shard.stays = nil
   if not job then
-    if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then
+    if shard.is_paused or (shard.most_active and redis.call('LLEN', shard.active) >= shard.most_active) then
       return reply {}
     end
-    if queue.unsorted > 0 then
-      job = redis.call('RPOPLPUSH', wait, active)
-      queue.unsorted = queue.unsorted - 1
+    if shard.unsorted > 0 then
+      job = redis.call('RPOPLPUSH', shard.wait, shard.active)
+      shard.unsorted = shard.unsorted - 1
     end
   end
   if not job then
-    job = redis.call('ZPOPMIN', prioritized)[1]
-    queue.sorted = queue.sorted - 1
-    if job then redis.call('LPUSH', active, job) end
+    job = redis.call('ZPOPMIN', shard.prioritized)[1]
+    shard.sorted = shard.sorted - 1
+    if job then redis.call('LPUSH', shard.active, job) end
   end
-  local are_more_waiting = queue.unsorted > 0 or queue.sorted > 0
-  at_end('marker ' .. base, function()
-    if redis.call('EXISTS', wait, prioritized) > 0 then
-      redis.call('ZADD', marker, 0, '0')
+  local are_more_waiting = shard.unsorted > 0 or shard.sorted > 0
+  at_end('marker ' .. shard.base, function()
+    if redis.call('EXISTS', shard.wait, shard.prioritized) > 0 then
+      redis.call('ZADD', shard.marker, 0, '0')
     else
-      redis.call('ZREM', marker, '0')
+      redis.call('ZREM', shard.marker, '0')
     end
   end)
   local next_due_at = 0
   if not are_more_waiting then
-    if queue.next_due_at == nil then
-      local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-      queue.next_due_at = first and math.floor(tonumber(first) / DELAYED_SCORE) or false
+    if shard.next_due_at == nil then
+      local first = redis.call('ZRANGE', shard.delayed, 0, 0, 'WITHSCORES')[2]
+      shard.next_due_at = first and math.floor(tonumber(first) / DELAYED_SCORE) or false
     end
-    next_due_at = queue.next_due_at
+    next_due_at = shard.next_due_at
   end
   if not job then
-    redis.call('DEL', counter)
+    redis.call('DEL', shard.counter)
     return reply { next_due_at = next_due_at }
   end
 
-  local key, lane = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
+  local key, lane = shard.base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
   local fields = redis.call('HMGET', key, unpack(lane and LANE_FIELDS or JOB_FIELDS))
   local started, account = stays and 1 or (tonumber(fields[1]) or 0) + 1, account_in(fields[3])
   local head, event, turn
   if lane then
-    if fields[11] then
-      local behind =
-        open_line(key, 'held-counts:' .. tag, 'counted-as-held:' .. tag, tag, account or '', lane, fields[11])
-      count_behind('behind-heads:' .. tag, behind)
-    end
-    if stays then count_behind('behind-heads:' .. tag, -1, fields[13]) end
+    if fields[11] then count_behind(shard, open_line(shard, account or '', lane, fields[11])) end
+    if stays then count_behind(shard, -1, fields[13]) end
     local looks, began, has_waited = reads_texts and jobs_of_events and not fields[13], fields[8], stays or fields[9]
     if stays then began = nil end
     head, event, turn =
-      turn_in(jobs_of_events, tag, account, lane, began, has_waited, fields[10], fields[12], fields[13], looks, stays)
+      turn_in(shard, jobs_of_events, account, lane, began, has_waited, fields[10], fields[12], fields[13], looks, stays)
     -- A head that ran once has left nothing else. A field that is missing costs Redis the most.
     if stays and (fields[1] ~= '1' or fields[14] or turn ~= 'first') then forget_head(key, jobFields.holds) end
   end
@@ -301,17 +262,15 @@ end
 
 --- As BullMQ's own moveToFinished for jobs that are removed at their end. Stops if none of them is still the worker's.
 ---@guard
----@with jobs JobKeys
----@key active = jobs.active
----@key stalled = jobs.stalled
----@param base text               the prefix of the jobs' keys
+---@key base                    the prefix of the jobs' keys
 ---@param ids text[]
 ---@param tokens text[]           what each is locked with
-function end_jobs(active, stalled, base, ids, tokens)
-  local ours, gone = let_go(base, active, stalled, ids, tokens)
+function end_jobs(base, ids, tokens)
+  local shard = shard_of(base)
+  local ours, gone = let_go(shard, ids, tokens)
   if #ours == 0 then return stop() end
   for _, id in ipairs(ours) do
-    gone[#gone + 1] = base .. id
+    gone[#gone + 1] = shard.base .. id
   end
   redis.call('DEL', unpack(gone))
   return reply()
@@ -321,80 +280,45 @@ end
 ---
 --- A lane is not put off behind a delivery that has become its first one meanwhile.
 ---@guard
----@with jobs JobKeys
----@key active = jobs.active
----@key stalled = jobs.stalled
----@key delayed = jobs.delayed
----@key wait = jobs.wait
----@key prioritized = jobs.prioritized
----@key marker = jobs.marker
----@param base text               the prefix of the jobs' keys
+---@key base                    the prefix of the jobs' keys
 ---@param due_at integer
 ---@param delay digits
 ---@param failure text?           why their attempts failed; absent: there were none
----@param tag text                of the shard
 ---@param turn_of EventId?         the head of a lane that gives up its turn
 ---@param ids text[]
 ---@param tokens text[]           what each is locked with
-function delay_jobs(
-  active,
-  stalled,
-  delayed,
-  wait,
-  prioritized,
-  marker,
-  base,
-  due_at,
-  delay,
-  failure,
-  tag,
-  turn_of,
-  ids,
-  tokens
-)
-  local ours, own_locks = let_go(base, active, stalled, ids, tokens)
-  if turn_of and ours[1] and redis.call('ZRANGE', lane_of(tag, string.sub(ours[1], 6)), 0, 0)[1] ~= turn_of then
+function delay_jobs(base, due_at, delay, failure, turn_of, ids, tokens)
+  local shard = shard_of(base)
+  local ours, own_locks = let_go(shard, ids, tokens)
+  if turn_of and ours[1] and redis.call('ZRANGE', lane_of(shard, string.sub(ours[1], 6)), 0, 0)[1] ~= turn_of then
     due_at, delay = due_at - tonumber(delay), 0
   end
-  local lowest = due_at * DELAYED_SCORE
-  local highest = lowest + DELAYED_SCORE - 1
   for i, id in ipairs(ours) do
-    local key = base .. id
+    local key = shard.base .. id
     redis.call('DEL', own_locks[i])
     if redis.call('EXISTS', key) == 1 then
-      redis.call('HSET', key, 'delay', delay)
       if turn_of then
         redis.call('HDEL', key, 'head')
         -- It may look for its turn for days. Its starts must not add up.
         redis.call('HSET', key, jobFields.attemptsStarted, 1)
       end
-      if failure then
-        redis.call('HSET', key, jobFields.failedReason, failure)
-        redis.call('HINCRBY', key, jobFields.attemptsMade, 1)
-      end
-      local last = redis.call('ZREVRANGEBYSCORE', delayed, highest, lowest, 'WITHSCORES', 'LIMIT', 0, 1)[2]
-      redis.call('ZADD', delayed, last and math.min(tonumber(last) + 1, highest) or lowest, id)
+      put_off(shard, id, due_at, delay, failure)
     end
   end
   if #ours == 0 then return stop() end
-  if redis.call('EXISTS', wait, prioritized) == 0 then
-    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-    if first then redis.call('ZADD', marker, tonumber(first) / DELAYED_SCORE, '1') end
-  end
   return reply()
 end
 
 --- Gives whether a job is still the worker's; if so, its lock holds for its full time again.
----@with jobs JobKeys
----@key lock
----@key stalled = jobs.stalled
+---@key base                    the prefix of the jobs' keys
 ---@param job text
 ---@param token text              what it is locked with
 ---@param lock_ms digits
 ---@return boolean
-function keep_job(lock, stalled, job, token, lock_ms)
-  if redis.call('GET', lock) ~= token then return false end
-  redis.call('PEXPIRE', lock, lock_ms)
-  redis.call('SREM', stalled, job)
+function keep_job(base, job, token, lock_ms)
+  local shard = shard_of(base)
+  if not is_locked_with(shard, job, token) then return false end
+  redis.call('PEXPIRE', shard.base .. job .. ':lock', lock_ms)
+  redis.call('SREM', shard.stalled, job)
   return true
 end

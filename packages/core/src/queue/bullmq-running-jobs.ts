@@ -8,7 +8,6 @@ import {
   type LaneRun,
 } from '../domain/delivery';
 import type { EventId } from '../domain/event';
-import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '../domain/queues';
 import { type Clock, steadyClock, systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
@@ -16,7 +15,7 @@ import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
-import { createJobKeys, JOB_OPTIONS, type JobKeys } from './bullmq-layout';
+import { createJobKeys, JOB_OPTIONS } from './bullmq-layout';
 import { type BatchMember, membersOf } from './bullmq-running-batches';
 import {
   delayJobs,
@@ -48,7 +47,7 @@ export interface Taken {
 }
 
 /** The delivery whose turn it is in a lane. */
-export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'size' | 'isBesideJobs'> {
+export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'isBesideJobs'> {
   /** Absent: there is none. */
   readonly eventId: EventId | undefined;
   /** Whether its turn had begun before the job was taken. */
@@ -82,8 +81,7 @@ export interface TakenJob extends LockedJob {
  * a record, the end of its job and the start of the next one can be one script.
  */
 export class RunningJobs {
-  readonly #keys: JobKeys;
-  readonly #tag: string;
+  readonly #base: string;
   readonly #jobsOfEvents: string;
   readonly #readsTexts: boolean;
 
@@ -95,8 +93,7 @@ export class RunningJobs {
     private readonly clock: Clock = systemClock,
     private readonly hasAllEvents: () => boolean = () => true,
   ) {
-    this.#keys = createJobKeys(prefix, DELIVERIES_QUEUE);
-    this.#tag = queueKeysOf(prefix).tag;
+    this.#base = createJobKeys(prefix, DELIVERIES_QUEUE).base;
     this.#jobsOfEvents = createJobKeys(prefix, EVENTS_QUEUE).base;
     this.#readsTexts = !(redis instanceof Cluster);
   }
@@ -110,14 +107,12 @@ export class RunningJobs {
     const readAt = steadyClock();
     const now = this.clock();
     const step = takeJob({
-      jobs: this.#keys,
-      base: this.#keys.base,
+      base: this.#base,
       now,
       token,
       lockMs: this.lockDurationMs,
       known,
       readsTexts: this.#readsTexts,
-      tag: this.#tag,
       jobsOfEvents: this.#readsTexts && this.hasAllEvents() ? this.#jobsOfEvents : undefined,
     });
     return mapReply(step, ({ job, areMoreWaiting, nextDueAt }) =>
@@ -129,13 +124,7 @@ export class RunningJobs {
 
   /** Give whether a job is still this worker's; if so, its lock holds for its full time again. */
   keep({ jobId, token }: LockedJob): Step<boolean> {
-    return keepJob({
-      jobs: this.#keys,
-      lock: this.#keys.lock(jobId),
-      job: jobId,
-      token,
-      lockMs: this.lockDurationMs,
-    });
+    return keepJob({ base: this.#base, job: jobId, token, lockMs: this.lockDurationMs });
   }
 
   /**
@@ -147,15 +136,13 @@ export class RunningJobs {
   end(jobs: readonly LockedJob[], end: JobEnd, turnOf?: EventId): Guard<boolean> {
     const ids = jobs.map(({ jobId }) => jobId);
     const tokens = jobs.map(({ token }) => token);
-    const { base } = this.#keys;
-    if (end.kind === 'done') return endJobs({ jobs: this.#keys, base, ids, tokens });
+    const base = this.#base;
+    if (end.kind === 'done') return endJobs({ base, ids, tokens });
     return delayJobs({
-      jobs: this.#keys,
       base,
       dueAt: this.clock() + end.delayMs,
       delay: end.delayMs,
       failure: end.failure,
-      tag: this.#tag,
       turnOf,
       ids,
       tokens,
@@ -193,7 +180,6 @@ function takenHead(head: HeadRecord, members: string | undefined): TakenHead {
   return {
     eventId: head.event,
     place: head.place,
-    size: head.size,
     turn: head.turn,
     isBesideJobs: head.isBesideJobs,
     hadBegun: head.hadBegun,

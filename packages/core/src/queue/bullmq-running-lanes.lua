@@ -1,59 +1,30 @@
+---@include ./bullmq-shard.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
 ---@const jobFields ./bullmq-layout
----@type JobKeys ./bullmq-layout
 
 -- What a worker does with a lane whose job it has.
 
 --- The next head of a lane comes at once, if no other job waits: what takes a job after that takes the lane's again, and sees to its
 --- fields. Gives whether it does so.
-local function goes_on_at_once(
-  wait,
-  delayed,
-  prioritized,
-  counter,
-  meta,
-  base,
-  tag,
-  token,
-  name,
-  event,
-  has_request,
-  now
-)
-  local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
-  if queue.is_paused or queue.most_active or queue.unsorted > 0 or queue.sorted > 0 then return false end
-  local id, lane = lane_job(name), lane_of(tag, name)
-  if redis.call('GET', base .. id .. ':lock') ~= token then return false end
+local function goes_on_at_once(shard, token, name, event, has_request, now)
+  look_at_queue(shard, now)
+  if shard.is_paused or shard.most_active or shard.unsorted > 0 or shard.sorted > 0 then return false end
+  local id, lane = lane_job(name), lane_of(shard, name)
+  if not is_locked_with(shard, id, token) then return false end
   local first = redis.call('ZRANGE', lane, 0, 1, 'WITHSCORES')
   local next = first[1] == event and 3 or 1
   if not first[next] then return false end
   if redis.call('ZREM', lane, event) == 0 then return false end
-  forget_in_line(tag, name, { event })
-  if has_request then redis.call('HDEL', carried_of(tag, name), event) end
-  queue.stays = { job = id, event = first[next], place = first[next + 1] }
+  forget_in_line(shard, name, { event })
+  if has_request then redis.call('HDEL', carried_of(shard, name), event) end
+  shard.stays = { job = id, event = first[next], place = first[next + 1] }
   return true
 end
 
 --- The head of a lane has ended: the next one has its turn. Stops if the lane is not the worker's any more.
 ---@guard
----@with jobs JobKeys
----@with shard ShardKeys
----@key wait = jobs.wait
----@key delayed = jobs.delayed
----@key active = jobs.active
----@key stalled = jobs.stalled
----@key prioritized = jobs.prioritized
----@key counter = jobs.priorityCounter
----@key meta = jobs.meta
----@key marker = jobs.marker
----@key counts = shard.heldCounts
----@key counted = shard.countedAsHeld
----@key behind_heads = shard.behindHeads
----@key weights = shard.accountWeights
----@key order_state                of the fair order
----@param base text
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param token text               what its job is locked with
 ---@param account AccountId
 ---@param name text              of the lane
@@ -64,84 +35,45 @@ end
 ---@param needs_next boolean       whether what comes after it is of use only if it goes on
 ---@param now digits
 ---@param may_stay boolean         whether the same script takes a job after that
-function end_head(
-  wait,
-  delayed,
-  active,
-  stalled,
-  prioritized,
-  counter,
-  meta,
-  marker,
-  counts,
-  counted,
-  behind_heads,
-  weights,
-  order_state,
-  base,
-  tag,
-  token,
-  account,
-  name,
-  event,
-  was_held,
-  stays_held,
-  has_request,
-  needs_next,
-  now,
-  may_stay
-)
+function end_head(base, token, account, name, event, was_held, stays_held, has_request, needs_next, now, may_stay)
+  local shard = shard_of(base)
   local id = lane_job(name)
-  local may_go_on = may_stay and event and not was_held
-  if
-    may_go_on
-    and goes_on_at_once(wait, delayed, prioritized, counter, meta, base, tag, token, name, event, has_request, now)
-  then
+  if may_stay and event and not was_held and goes_on_at_once(shard, token, name, event, has_request, now) then
     return reply()
   end
-  if #let_go(base, active, stalled, { id }, { token }) == 0 then return stop() end
+  if #let_go(shard, { id }, { token }) == 0 then return stop() end
   local gone = 0
   if event then
-    gone = redis.call('ZREM', lane_of(tag, name), event)
-    forget_in_line(tag, name, { event })
-    if has_request then redis.call('HDEL', carried_of(tag, name), event) end
+    gone = redis.call('ZREM', lane_of(shard, name), event)
+    forget_in_line(shard, name, { event })
+    if has_request then redis.call('HDEL', carried_of(shard, name), event) end
   end
-  local queue = queue_of(base, prioritized, counter, meta, active, marker)
-  local goes_on =
-    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held, stays_held)
+  local goes_on = go_on(shard, account, name, gone, was_held, stays_held)
   if needs_next and not goes_on then return stop() end
   return reply()
 end
 
 --- The turn of the delivery that a worker runs begins, if it is still the first one, or the newest one. Gives whether it has.
----@key lock                       of its lane's job
----@key behind_heads
----@param base text
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param token text               what that is locked with
 ---@param name text              of the lane
 ---@param event EventId
 ---@param is_newest boolean        whether it goes in place of all before it
 ---@return boolean
-function begin_head(lock, behind_heads, base, tag, token, name, event, is_newest)
-  if redis.call('GET', lock) ~= token then return false end
-  local key, lane = base .. lane_job(name), lane_of(tag, name)
+function begin_head(base, token, name, event, is_newest)
+  local shard = shard_of(base)
+  if not is_locked_with(shard, lane_job(name), token) then return false end
+  local key, lane = shard.base .. lane_job(name), lane_of(shard, name)
   if not is_newest and redis.call('HGET', key, 'head') == event then return true end
   local at = is_newest and -1 or 0
   if redis.call('ZRANGE', lane, at, at)[1] ~= event then return false end
-  set_in_batches(key, lane, behind_heads, false)
+  set_in_batches(shard, name, false)
   redis.call('HSET', key, 'head', event)
   return true
 end
 
 --- A lane does not go on: all its deliveries count as held, for this reason.
----@with shard ShardKeys
----@key lock                       of its job
----@key counts = shard.heldCounts
----@key counted = shard.countedAsHeld
----@key behind_heads = shard.behindHeads
----@param base text
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param token text               what that is locked with
 ---@param account AccountId
 ---@param name text              of the lane
@@ -150,28 +82,15 @@ end
 ---@param previous_started_at text   when the former attempt began, as the holds tell times
 ---@param full_at integer?         it goes on as soon as so many are in it
 ---@return boolean                 whether it is held: fewer are
-function hold_lane(
-  lock,
-  counts,
-  counted,
-  behind_heads,
-  base,
-  tag,
-  token,
-  account,
-  name,
-  reason,
-  hold,
-  previous_started_at,
-  full_at
-)
-  if redis.call('GET', lock) ~= token then return true end
-  local key, size = base .. lane_job(name), redis.call('ZCARD', lane_of(tag, name))
+function hold_lane(base, token, account, name, reason, hold, previous_started_at, full_at)
+  local shard = shard_of(base)
+  if not is_locked_with(shard, lane_job(name), token) then return true end
+  local key, size = shard.base .. lane_job(name), redis.call('ZCARD', lane_of(shard, name))
   if full_at and size >= full_at then return false end
   local known = redis.call('HMGET', key, jobFields.holds, jobFields.inBatches, jobFields.fullAt)
-  if not known[1] then count_behind(behind_heads, math.min(1 - size, 0), known[2]) end
+  if not known[1] then count_behind(shard, math.min(1 - size, 0), known[2]) end
   note_hold(key, hold, previous_started_at)
-  count_lane_held(counts, counted, tag, account, name, reason)
+  count_lane_held(shard, account, name, reason)
   if full_at then
     redis.call('HSET', key, jobFields.fullAt, full_at)
   elseif known[3] then
@@ -181,40 +100,35 @@ function hold_lane(
 end
 
 --- A lane that was held has made an attempt: what waits in it waits for the next one.
----@with shard ShardKeys
----@key job                        its own
----@key lane
----@key counts = shard.heldCounts
----@key counted = shard.countedAsHeld
----@key behind_heads = shard.behindHeads
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param account AccountId
 ---@param endpoint EndpointId
-function reopen_lane(job, lane, counts, counted, behind_heads, tag, account, endpoint)
-  reopen(job, lane, tag, counts, counted, behind_heads, account, endpoint)
+function reopen_lane(base, account, endpoint)
+  local shard = shard_of(base)
+  reopen(shard, account, endpoint)
 end
 
 --- The request of a head is about to be sent in place of all before it.
----@key lock                       of its lane's job
----@param base text
+---@key base                    the prefix of the jobs' keys
 ---@param token text               what that is locked with
 ---@param name text                of the lane
 ---@param sent text               its place and event
-function mark_sent(lock, base, token, name, sent)
-  if redis.call('GET', lock) ~= token then return end
-  redis.call('HSET', base .. lane_job(name), 'sent', sent)
+function mark_sent(base, token, name, sent)
+  local shard = shard_of(base)
+  if not is_locked_with(shard, lane_job(name), token) then return end
+  redis.call('HSET', shard.base .. lane_job(name), 'sent', sent)
 end
 
 --- It was not sent after all: what was sent before it is the last one again.
----@key lock                       of its lane's job
----@param base text
+---@key base                    the prefix of the jobs' keys
 ---@param token text               what that is locked with
 ---@param name text                of the lane
 ---@param sent text               its place and event
 ---@param former text?             those of what was sent last before
-function unmark_sent(lock, base, token, name, sent, former)
-  local key = base .. lane_job(name)
-  if redis.call('GET', lock) ~= token or redis.call('HGET', key, 'sent') ~= sent then return end
+function unmark_sent(base, token, name, sent, former)
+  local shard = shard_of(base)
+  local key = shard.base .. lane_job(name)
+  if not is_locked_with(shard, lane_job(name), token) or redis.call('HGET', key, 'sent') ~= sent then return end
   if former then
     redis.call('HSET', key, 'sent', former)
   else
@@ -224,14 +138,7 @@ end
 
 --- A line is closed: its head is held like a delivery that has a job, and those behind it with it. A wake-up comes. Or all are held
 --- until their time is over, a delivery has ended that has a job, or more are in the line.
----@with shard ShardKeys
----@key lock                       of its job
----@key counts = shard.heldCounts
----@key counted = shard.countedAsHeld
----@key behind_heads = shard.behindHeads
----@key wake_ups = shard.wakeUps
----@param base text
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param token text               what that is locked with
 ---@param account AccountId
 ---@param name text                of the lane
@@ -243,59 +150,39 @@ end
 ---@param hold text                as its job tells it
 ---@param previous_started_at text   when the former attempt began, as the holds tell times
 ---@return boolean                 whether it is held: fewer are
-function close_line(
-  lock,
-  counts,
-  counted,
-  behind_heads,
-  wake_ups,
-  base,
-  tag,
-  token,
-  account,
-  name,
-  event,
-  place,
-  wake_up_at,
-  full_at,
-  reason,
-  hold,
-  previous_started_at
-)
-  if redis.call('GET', lock) ~= token then return true end
-  local key, endpoint, size = base .. lane_job(name), endpoint_of(name), redis.call('ZCARD', lane_of(tag, name))
+function close_line(base, token, account, name, event, place, wake_up_at, full_at, reason, hold, previous_started_at)
+  local shard = shard_of(base)
+  if not is_locked_with(shard, lane_job(name), token) then return true end
+  local key, endpoint, size = shard.base .. lane_job(name), endpoint_of(name), redis.call('ZCARD', lane_of(shard, name))
   if full_at and size >= full_at then return false end
   local behind = math.max(size - 1, 0)
   local closed = event or LEFT_ALONE
   if redis.call('HSETNX', key, 'closed', closed) == 0 then return true end
-  note_closed(tag, name, closed)
+  note_closed(shard, name, closed)
   note_hold(key, hold, previous_started_at)
   if full_at then redis.call('HSET', key, jobFields.fullAt, full_at) end
-  count_behind(behind_heads, -behind)
-  change_count(lines_of(tag, endpoint), HELD_BEHIND, event and behind or behind + 1)
+  count_behind(shard, -behind)
+  change_count(lines_of(shard, endpoint), HELD_BEHIND, event and behind or behind + 1)
   if event then
-    redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event)
+    redis.call('ZADD', held_of(shard, endpoint), place, event)
   else
-    change_count(lines_of(tag, endpoint), HELD_MORE, 1)
+    change_count(lines_of(shard, endpoint), HELD_MORE, 1)
   end
-  if wake_up_at then redis.call('ZADD', wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint) end
-  count_beside(counts, counted, tag, account, endpoint, reason)
+  if wake_up_at then redis.call('ZADD', shard.wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint) end
+  count_beside(shard, account, endpoint, reason)
   return true
 end
 
 --- A line waits for newer events: none of its own is held meanwhile.
----@with shard ShardKeys
----@key lock                       of its job
----@key behind_heads = shard.behindHeads
----@param base text
----@param tag text
+---@key base                    the prefix of the jobs' keys
 ---@param token text               what that is locked with
 ---@param name text                of the lane
-function wait_in_window(lock, behind_heads, base, tag, token, name)
-  if redis.call('GET', lock) ~= token then return end
-  if redis.call('HSETNX', base .. lane_job(name), 'closed', IN_WINDOW) == 0 then return end
-  note_closed(tag, name, IN_WINDOW)
-  local behind = math.max(redis.call('ZCARD', lane_of(tag, name)) - 1, 0)
-  count_behind(behind_heads, -behind)
-  change_count(lines_of(tag, endpoint_of(name)), HELD_MORE, -behind)
+function wait_in_window(base, token, name)
+  local shard = shard_of(base)
+  if not is_locked_with(shard, lane_job(name), token) then return end
+  if redis.call('HSETNX', shard.base .. lane_job(name), 'closed', IN_WINDOW) == 0 then return end
+  note_closed(shard, name, IN_WINDOW)
+  local behind = math.max(redis.call('ZCARD', lane_of(shard, name)) - 1, 0)
+  count_behind(shard, -behind)
+  change_count(lines_of(shard, endpoint_of(name)), HELD_MORE, -behind)
 end

@@ -5,7 +5,6 @@ import {
   encodePlace,
   type LanePlace,
   type LineHold,
-  laneJobIdOf,
   type PastHold,
 } from '../domain/delivery';
 import type { EndpointAddress, LaneName } from '../domain/endpoint';
@@ -57,7 +56,6 @@ export interface JoiningDelivery extends EndpointAddress {
 export class RunningLanes {
   readonly #jobs: JobKeys;
   readonly #shard: ShardKeys;
-  readonly #orderState: string;
   /** Whether steps of one unit are one script. */
   readonly #runsAsOne: boolean;
 
@@ -69,7 +67,6 @@ export class RunningLanes {
     this.#runsAsOne = !(redis instanceof Cluster);
     this.#jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
     this.#shard = queueKeysOf(prefix);
-    this.#orderState = this.#shard.fairOrder(DELIVERIES_QUEUE);
   }
 
   /**
@@ -88,11 +85,7 @@ export class RunningLanes {
   ): Guard<boolean> {
     return endHead({
       // Not spread: each end of a head makes one.
-      jobs: this.#jobs,
-      shard: this.#shard,
-      orderState: this.#orderState,
       base: this.#jobs.base,
-      tag: this.#shard.tag,
       account: lane.accountId,
       name: lane.lane,
       token: lane.token,
@@ -107,38 +100,29 @@ export class RunningLanes {
   }
 
   /** Its head has made an attempt: those behind it are not held any more, they wait for its next one. */
-  reopen({ accountId, endpointId, lane }: OwnedLane): Step<void> {
-    return reopenLane({
-      shard: this.#shard,
-      job: this.#jobs.job(laneJobIdOf(lane)),
-      lane: this.#shard.lane(lane),
-      tag: this.#shard.tag,
-      account: accountId,
-      endpoint: endpointId,
-    });
+  reopen({ accountId, endpointId }: OwnedLane): Step<void> {
+    return reopenLane({ base: this.#jobs.base, account: accountId, endpoint: endpointId });
   }
 
   /** Whether the turn of its first delivery begins, or of its newest: no other one has become that. */
   async begin(owned: OwnedLane, event: EventId, as: 'first' | 'newest'): Promise<boolean> {
-    const isNewest = as === 'newest';
-    const { behindHeads, tag } = this.#shard;
-    return await beginHead({ ...this.#lockOf(owned), behindHeads, tag, event, isNewest })(this.redis);
+    return await beginHead({ ...this.#of(owned), event, isNewest: as === 'newest' })(this.redis);
   }
 
   /** The request of its head is about to be sent in place of all before it. */
   async markSent(owned: OwnedLane, place: LanePlace): Promise<void> {
-    await markSent({ ...this.#lockOf(owned), sent: encodePlace(place) })(this.redis);
+    await markSent({ ...this.#of(owned), sent: encodePlace(place) })(this.redis);
   }
 
   /** It was not sent. @param former what was sent last before */
   async unmarkSent(owned: OwnedLane, place: LanePlace, former: LanePlace | undefined): Promise<void> {
     const unsent = { sent: encodePlace(place), former: former && encodePlace(former) };
-    await unmarkSent({ ...this.#lockOf(owned), ...unsent })(this.redis);
+    await unmarkSent({ ...this.#of(owned), ...unsent })(this.redis);
   }
 
   /** A line waits for newer events. */
   async waitInWindow(owned: OwnedLane): Promise<void> {
-    await waitInWindow({ ...this.#lockOf(owned), shard: this.#shard, tag: this.#shard.tag })(this.redis);
+    await waitInWindow(this.#of(owned))(this.redis);
   }
 
   /**
@@ -153,10 +137,7 @@ export class RunningLanes {
   ): Promise<boolean> {
     const isLeftAlone = isBehindJob || fullAt !== undefined;
     return await closeLine({
-      ...this.#lockOf(owned),
-      shard: this.#shard,
-      tag: this.#shard.tag,
-      account: owned.accountId,
+      ...this.#of(owned),
       event: isLeftAlone ? undefined : eventId,
       place: acceptedAt,
       wakeUpAt,
@@ -175,10 +156,7 @@ export class RunningLanes {
    */
   async hold(owned: OwnedLane, hold: PastHold, previousStartedAt = 0, fullAt?: number): Promise<boolean> {
     return await holdLane({
-      ...this.#lockOf(owned),
-      shard: this.#shard,
-      tag: this.#shard.tag,
-      account: owned.accountId,
+      ...this.#of(owned),
       reason: hold.reason,
       hold: encodeHold(hold),
       previousStartedAt: encodeHoldTime(previousStartedAt),
@@ -207,8 +185,8 @@ export class RunningLanes {
 
   /** Forget some that have ended. The one that runs stays. */
   async drop(lane: LaneName, events: readonly EventId[]): Promise<void> {
-    const dropped = { jobs: this.#jobs, shard: this.#shard, base: this.#jobs.base, tag: this.#shard.tag };
-    await Promise.all(events.map((event) => dropFromLane({ ...dropped, name: lane, event })(this.redis)));
+    const dropped = { base: this.#jobs.base, name: lane };
+    await Promise.all(events.map((event) => dropFromLane({ ...dropped, event })(this.redis)));
   }
 
   async #list(lane: LaneName, from: number, to: number): Promise<readonly LanePlace[]> {
@@ -250,10 +228,9 @@ export class RunningLanes {
    * @returns whether it has no job any more, or not this worker's.
    */
   join(delivery: JoiningDelivery, onlyIfThere: boolean): Step<boolean> {
-    const { endpointId, eventId, jobId, acceptedAt, request, hasBegun, isInBatches = false } = delivery;
+    const { eventId, jobId, acceptedAt, request, hasBegun, isInBatches = false } = delivery;
     return joinLane({
       ...this.#of(delivery),
-      held: this.#shard.held(endpointId),
       job: jobId,
       event: eventId,
       acceptedAt,
@@ -264,28 +241,12 @@ export class RunningLanes {
     });
   }
 
-  /** What its job is locked with, for scripts that change something only while it is. */
-  #lockOf({ lane, token }: OwnedLane) {
-    const lock = this.#jobs.lock(laneJobIdOf(lane));
-    return { lock, base: this.#jobs.base, token, name: lane };
-  }
-
   #of({
     accountId: account,
     lane: name,
     token,
     wasHeld = false,
   }: Omit<OwnedLane, 'wasHeld'> & { readonly wasHeld?: boolean }) {
-    return {
-      jobs: this.#jobs,
-      shard: this.#shard,
-      orderState: this.#orderState,
-      base: this.#jobs.base,
-      tag: this.#shard.tag,
-      account,
-      name,
-      token,
-      wasHeld,
-    };
+    return { base: this.#jobs.base, account, name, token, wasHeld };
   }
 }

@@ -1,7 +1,7 @@
 ---@include ../platform/redis-time.lua
+---@include ./bullmq-shard.lua
 ---@include ./fair-order.lua
 ---@include ./bullmq-put-back.lua
----@type JobKeys ./bullmq-layout
 ---@const jobFields ./bullmq-layout
 ---@const SCHEDULED_JOB_VERSION ./bullmq-event-queue
 ---@const EVENTS_FLOW ./fair-order
@@ -85,25 +85,16 @@ end
 --- Moves events that are due onto the queue of events. An account that has more of them than its part goes behind the others that
 --- have some. Gives in how many milliseconds the next one is due; nothing if none waits.
 ---@with shard ShardKeys
----@with jobs JobKeys
+---@key base                      the prefix of the jobs' keys
 ---@key accounts = shard.scheduledAccounts
 ---@key count = shard.scheduledCount
----@key prioritized = jobs.prioritized
----@key counter = jobs.priorityCounter
----@key meta = jobs.meta
----@key active = jobs.active
----@key marker = jobs.marker
----@key state                     of the fair order
----@key weights = shard.accountWeights
 ---@param scheduled text          prefix of the keys of the accounts' events
----@param base text               prefix of each job's key
 ---@return integer?
-function take_due(accounts, count, prioritized, counter, meta, active, marker, state, weights, scheduled, base)
+function take_due(base, accounts, count, scheduled)
+  local shard = shard_of(base)
   local now = time_now()
   local due_accounts = redis.call('ZRANGEBYSCORE', accounts, '-inf', now, 'LIMIT', 0, SCHEDULED_ACCOUNTS_AT_ONCE)
   if #due_accounts > 0 then
-    local queue = queue_of(base, prioritized, counter, meta, active, marker)
-    local priority_of, finish = fair_order(prioritized, state, weights)
     local each = math.floor(SCHEDULED_AT_ONCE / #due_accounts)
     local jobs, priorities = {}, {}
     for _, account in ipairs(due_accounts) do
@@ -112,15 +103,15 @@ function take_due(accounts, count, prioritized, counter, meta, active, marker, s
       for i = 1, #due, 2 do
         local event, at = due[i], due[i + 1]
         local job = account .. '.' .. event .. '.due'
-        if redis.call('EXISTS', base .. job) == 1 then
+        if redis.call('EXISTS', shard.base .. job) == 1 then
           redis.call('ZADD', key, string.format('%d', now + LOOK_AGAIN_AFTER_MS), event)
         else
           local data = '{"account_id":"' .. account .. '","id":"' .. event .. '","due_at":' .. at
           data = data .. ',"v":' .. SCHEDULED_JOB_VERSION .. '}'
-          local priority = priority_of(account, EVENTS_FLOW, 1)
+          local priority = priority_of(shard, account, EVENTS_FLOW)
           redis.call(
             'HSET',
-            base .. job,
+            shard.base .. job,
             jobFields.name,
             'scheduled',
             jobFields.data,
@@ -142,10 +133,9 @@ function take_due(accounts, count, prioritized, counter, meta, active, marker, s
       look_at_scheduled(key, accounts, account, now)
     end
     if #jobs > 0 then
-      put_in_place(queue, jobs, priorities)
+      put_in_place(shard, jobs, priorities)
       count_scheduled(count, -#jobs)
-      finish()
-      wake_workers(queue)
+      wake_workers(shard)
     end
   end
   local first = redis.call('ZRANGE', accounts, 0, 0, 'WITHSCORES')

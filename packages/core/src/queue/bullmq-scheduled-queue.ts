@@ -115,14 +115,8 @@ export class ScheduledQueue {
    */
   async takeDue(prefix: string, atomic: Atomic, patienceMs = 0): Promise<number | undefined> {
     const shard = queueKeysOf(prefix);
-    const jobs = createJobKeys(prefix, EVENTS_QUEUE);
-    const taken = takeDue({
-      shard,
-      jobs,
-      state: shard.fairOrder(EVENTS_QUEUE),
-      scheduled: shard.scheduled(''),
-      base: jobs.base,
-    });
+    const { base } = createJobKeys(prefix, EVENTS_QUEUE);
+    const taken = takeDue({ shard, base, scheduled: shard.scheduled('') });
     const [nextMs] = await atomic([taken], patienceMs);
     return nextMs;
   }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type HoldReason, holdReasons, laneJobIdOf } from '../domain/delivery';
-import { decodeAddress, type EndpointAddress, encodeAddress, laneNameOf } from '../domain/endpoint';
+import { type HoldReason, holdReasons } from '../domain/delivery';
+import { decodeAddress, type EndpointAddress, encodeAddress } from '../domain/endpoint';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
+import { recountHeld } from './bullmq-held-deliveries.script';
 import { createJobKeys } from './bullmq-layout';
-import { recountHeld } from './redis-held-counts.script';
 
 // A wrong count is rare.
 const CHECKED_AT_ONCE = 5;
@@ -58,16 +58,7 @@ export class HeldCounts {
   }
 
   async #recountIn({ prefix }: QueueShard, address: EndpointAddress): Promise<void> {
-    const { held, lines, lane, heldCounts, countedAsHeld } = queueKeysOf(prefix);
-    const name = laneNameOf(address.endpointId);
-    await recountHeld({
-      held: held(address.endpointId),
-      lines: lines(address.endpointId),
-      lane: lane(name),
-      laneJob: createJobKeys(prefix, DELIVERIES_QUEUE).job(laneJobIdOf(name)),
-      counts: heldCounts,
-      counted: countedAsHeld,
-      endpoint: encodeAddress(address),
-    })(this.redis);
+    const { base } = createJobKeys(prefix, DELIVERIES_QUEUE);
+    await recountHeld({ base, address: encodeAddress(address) })(this.redis);
   }
 }

@@ -7,7 +7,7 @@ import { endStatuses } from '../domain/delivery-log';
 import { disabledReasons } from '../domain/endpoint';
 import { workedQueues } from '../domain/queues';
 import { replayEndStatuses, replayModes } from '../domain/replay';
-import { createEmit, type Signal, type SignalListener, type SignalNamed } from '../domain/signal';
+import { type Signal, type SignalListener, type SignalNamed } from '../domain/signal';
 import { brokenParts, tokenResults } from '../domain/signals/deliveries';
 import { notificationResults } from '../domain/signals/endpoints';
 import { eventSources, intakeGivenUp, intakeResults } from '../domain/signals/events';
@@ -24,11 +24,20 @@ export function registerPromSignalMetrics(
   registry: Registry,
   metrics: readonly SignalMetric[],
 ): SignalListener {
-  return createEmit(metrics.map((metric) => metric.register(registry)));
+  const byName = new Map<Signal['name'], SignalListener[]>();
+  for (const metric of metrics) {
+    const same = byName.get(metric.on) ?? [];
+    byName.set(metric.on, [...same, metric.register(registry)]);
+  }
+  return (signal) => {
+    for (const listen of byName.get(signal.name) ?? []) listen(signal);
+  };
 }
 
 /** A metric made from signals. */
 interface SignalMetric extends MetricDefinition {
+  /** Their name. */
+  readonly on: Signal['name'];
   /** Give the listener that it counts by. */
   register(registry: Registry): SignalListener;
 }
@@ -67,6 +76,7 @@ function counterOf<Name extends Signal['name'], Label extends Member<Name> = nev
   const labelNames = Object.keys(definition.labels);
   return {
     ...definition,
+    on,
     register(registry) {
       const counter = new Counter<string>({ name, help, labelNames, registers: [registry] });
       for (const start of fromZero ? valuesOf(definition.labels) : []) counter.inc(start, 0);
@@ -87,6 +97,7 @@ function secondsOf<Name extends Signal['name'], Label extends Member<Name> = nev
   const labelNames = Object.keys(definition.labels);
   return {
     ...definition,
+    on,
     register(registry) {
       const histogram = new Histogram<string>({ name, help, labelNames, buckets, registers: [registry] });
       return listenTo(on, (signal) => {

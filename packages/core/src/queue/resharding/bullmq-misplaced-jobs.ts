@@ -1,5 +1,4 @@
 import { endpointOfJob, parseDeliveryId, parseLaneJobId } from '../../domain/delivery';
-import { queueKeysOf } from '../../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard, type QueueShards } from '../../domain/queues';
 import { chunksOf } from '../../platform/batches';
 import { createAtomic } from '../../platform/redis-atomic';
@@ -33,13 +32,11 @@ export class MisplacedJobs {
    */
   async putBackDelayed(): Promise<number> {
     const jobs = this.#deliveries;
-    const shard = queueKeysOf(this.shard.prefix);
-    const state = shard.fairOrder(DELIVERIES_QUEUE);
     let count = 0;
     for await (const page of this.#membersOf(jobs.delayed)) {
       const ids = page.filter((job) => this.#isMisplaced(job));
       count += ids.length;
-      if (ids.length > 0) await putBackDelayed({ shard, jobs, state, base: jobs.base, ids })(this.redis);
+      if (ids.length > 0) await putBackDelayed({ base: jobs.base, ids })(this.redis);
     }
     return count;
   }
@@ -95,12 +92,12 @@ export class MisplacedJobs {
     if (failedAt === null) return;
     // Write there first, then remove here. What is in a lane or a batch there is younger, so it stays.
     const fields = Object.entries(stored).map(([name, value]) => ({ name, value }));
-    const taken = takeFailed({ job: there.job(job), failed: there.failed, id: job, failedAt, fields });
+    const taken = takeFailed({ base: there.base, id: job, failedAt, fields });
     const delivery = parseDeliveryId(job);
     const isUnplaced = delivery && new DeliveryShard(this.redis, to.prefix).guardUnplaced(delivery);
     const steps = isUnplaced ? [isUnplaced, taken] : [taken];
     if (fields.length > 0) await createAtomic(this.redis)(steps);
-    await dropFailed({ job: here.job(job), failed: here.failed, id: job })(this.redis);
+    await dropFailed({ base: here.base, id: job })(this.redis);
   }
 
   #isMisplaced(job: string): boolean {
