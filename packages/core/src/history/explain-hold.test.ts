@@ -56,7 +56,7 @@ it('says that another one goes before it, except for the one whose turn it is', 
   const first = uniqueEventId();
   const places = [{ eventId: first, acceptedAt: NOW }];
   await new BesideLanes(redis.client).join(endpoint.id, places)(redis.client);
-  expect(await explain(endpoint)).toEqual({ reason: 'ordering', until: undefined });
+  expect(await explain(endpoint)).toEqual({ reason: 'ordering', until: undefined, waitsFor: first });
   expect(await explain(endpoint, first)).toEqual({ reason: 'busy', until: undefined });
 });
 
@@ -67,6 +67,7 @@ it('says of those in a lane that its first one goes before them', async () => {
   expect(await explain(endpoint, uniqueEventId(), [], lane)).toEqual({
     reason: 'ordering',
     until: undefined,
+    waitsFor: first,
   });
   expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'busy', until: undefined });
 });
@@ -75,7 +76,24 @@ it('says of all in a lane that it waits for one that has failed for good, if its
   const endpoint = buildEndpoint({ ordering: 'group' });
   const first = uniqueEventId();
   const holds = [{ reason: 'ordering', since: NOW }] as const;
-  const lane = { first, isHeld: true, isInWindow: false, isInBatches: false, holds };
+  const lane = { line: 'blue', first, isHeld: true, isInWindow: false, isInBatches: false, holds };
+  const failed = uniqueEventId();
+  const places = [{ eventId: failed, acceptedAt: NOW, line: 'blue' }];
+  await new BesideLanes(redis.client).join(endpoint.id, places)(redis.client);
+  for (const behind of [first, uniqueEventId()]) {
+    expect(await explain(endpoint, behind, [], lane)).toEqual({
+      reason: 'ordering',
+      until: undefined,
+      waitsFor: failed,
+    });
+  }
+});
+
+it('names no event that goes first while that is still on the queue', async () => {
+  const endpoint = buildEndpoint({ ordering: 'group' });
+  const first = uniqueEventId();
+  const holds = [{ reason: 'ordering', since: NOW }] as const;
+  const lane = { line: 'blue', first, isHeld: true, isInWindow: false, isInBatches: false, holds };
   expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'ordering', until: undefined });
 });
 

@@ -6,7 +6,13 @@ import {
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
-import { type EndpointAddress, type EndpointId, type LaneName, laneNameOf } from '../domain/endpoint';
+import {
+  type EndpointAddress,
+  type EndpointId,
+  type LaneName,
+  laneNameOf,
+  lineOfLane,
+} from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShards } from '../domain/queues';
@@ -18,6 +24,8 @@ import { PerShard } from './per-shard';
 
 /** What a lane tells of its deliveries. */
 export interface LaneStanding {
+  /** Of a group. Absent: the lane is that of the whole endpoint. */
+  readonly line?: string | undefined;
   /** Whose turn it is, or comes next. */
   readonly first: EventId;
   /** Whether it does not go on. */
@@ -165,7 +173,15 @@ export async function findLanesAmong(
       const { first, holds, isHeld, isInWindow, isInBatches } = await standing(redis);
       // It has ended meanwhile.
       if (first === undefined) return undefined;
-      return { first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), entries };
+      return {
+        line: lineOfLane(endpointId, name),
+        first,
+        isHeld,
+        isInWindow,
+        isInBatches,
+        holds: decodeHolds(holds ?? ''),
+        entries,
+      };
     });
     return (await Promise.all(standings)).filter((each) => each !== undefined);
   });
