@@ -397,28 +397,36 @@ it('keeps what stays held when a part of it moves to another shard', async () =>
   expect(await mustTake()).toMatchObject({ holds: encodeHold(hold), head: { eventId: events[1] } });
 });
 
-it('counts all behind the head as waiting, and all of a lane that does not go on as held', async () => {
+it('counts all behind the head as held and delayed, whatever the head does: more workers would not help', async () => {
   const { queue, lanes, events, entry, counts, standings, mustTake, laneOf, delay, wake, end } =
     await arrange();
   const [first, second, third] = events;
-  const waiting = async () => {
-    const depths = await standings.readDepths();
-    return depths.find(({ queue: name, state }) => name === DELIVERIES_QUEUE && state === 'wait')?.jobs;
+  const depths = async () => {
+    const { queues } = await standings.read(NOW);
+    const found = queues.find(({ name }) => name === DELIVERIES_QUEUE);
+    return [found?.waiting, found?.active, found?.delayed];
   };
   await queue.addAll([entry(first), entry(second)]);
-  expect(await waiting()).toBe(2);
+  expect(await depths()).toEqual([1, 0, 1]);
   expect(await counts.read()).toMatchObject({ ordering: 1, disabled: 0 });
 
+  const refused = await mustTake();
+  expect(await depths()).toEqual([0, 1, 1]);
+  await delay(refused, 'http_5xx');
+  expect(await depths()).toEqual([0, 0, 2]);
+  expect(await counts.read()).toMatchObject({ ordering: 1, disabled: 0 });
+
+  await wake();
   const job = await mustTake();
   await lanes.hold(laneOf(job), { reason: 'disabled', since: NOW }, undefined);
   await delay(job);
   await queue.addAll([entry(third)]);
-  expect(await waiting()).toBe(0);
+  expect(await depths()).toEqual([0, 0, 1]);
   expect(await counts.read()).toMatchObject({ ordering: 0, disabled: 3 });
 
   await wake();
   await end(await mustTake());
-  expect(await waiting()).toBe(2);
+  expect(await depths()).toEqual([1, 0, 1]);
   expect(await counts.read()).toMatchObject({ ordering: 1, disabled: 0 });
 });
 
