@@ -196,11 +196,12 @@ describe('what code has made of an event', () => {
 
 describe('a delivery that is to be sent again', () => {
   const resend: Resend = { eventId: 'evt_m1', endpoint: 'one', askedAt: 5_000, isAcknowledged: true };
-  const twice = [buildRequest({ arrivedAt: 1_000 }), buildRequest({ attempt: 2, arrivedAt: 6_000 })];
+  const twice = [buildRequest({ arrivedAt: 1_000 }), buildRequest({ attempt: 2, arrivedAt: 6_000 })] as const;
   const seen = (requests: readonly ReceivedRequest[], resends: readonly Resend[]) => ({
     requests,
     resends,
     faults: [],
+    recorded: [],
   });
 
   it('is as promised when it comes once more', () => {
@@ -222,6 +223,26 @@ describe('a delivery that is to be sent again', () => {
     const once = twice.slice(0, 1);
     expect(checkResends(seen(once, [resend]))).toMatchObject([{ count: 1 }]);
     expect(checkResends(seen(once, [{ ...resend, isAcknowledged: false }]))).toEqual([]);
+  });
+
+  it('is as promised when its receiver was broken at that moment, if the attempt is on record', () => {
+    const [first, second] = twice;
+    const broken = { ...seen([first, { ...second, status: null }], [resend]) };
+    const away = {
+      kind: 'receivers-down-2m',
+      victim: 'receivers',
+      startedAt: 5_500,
+      endedAt: 9_000,
+      mayRepeat: false,
+    };
+    const recorded = [{ endpoint: 'one', eventId: 'evt_m1', status: 'delivered', attemptCount: 2 }];
+    expect(checkResends({ ...broken, faults: [away], recorded })).toEqual([]);
+    const notRecorded = [{ ...recorded[0], attemptCount: 1 }] as typeof recorded;
+    expect(checkResends({ ...broken, faults: [away], recorded: notRecorded })).toMatchObject([{ count: 1 }]);
+    const later = { ...away, startedAt: 20_000, endedAt: 30_000 };
+    expect(checkResends({ ...broken, faults: [later], recorded })).toMatchObject([{ count: 1 }]);
+    const ofWorker = { ...away, kind: 'worker-kill', victim: 'worker A' };
+    expect(checkResends({ ...broken, faults: [ofWorker], recorded })).toMatchObject([{ count: 1 }]);
   });
 });
 

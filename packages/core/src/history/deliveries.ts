@@ -69,6 +69,8 @@ export interface DeliveryWithAttempts extends Delivery {
 export interface HoldExplanation {
   readonly reason: HoldReason;
   readonly until: number | undefined;
+  /** The event of the delivery that goes first. Absent: it waits for none, or for one that is not known yet. */
+  readonly waitsFor?: EventId | undefined;
   /** When it was held, for whichever reason at first. Absent: in a list, or not known. */
   readonly since?: number | undefined;
 }
@@ -278,9 +280,10 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
  * that are shown together: the reason may have changed since a delivery was held. What is its own alone, its job tells.
  */
 export async function explainHold(
-  { admissionStore, besideLanes, deliveryHolds, verificationPolicy, clock }: DeliveriesParts,
+  parts: DeliveriesParts,
   endpoint: Endpoint,
 ): Promise<(eventId: EventId) => Promise<HoldExplanation>> {
+  const { admissionStore, besideLanes, deliveryHolds, heldDeliveries, verificationPolicy, clock } = parts;
   const ofAll = (reason: HoldReason, until?: number) => async () => ({ reason, until });
   if (endpoint.status === 'disabled') return ofAll('disabled');
   if (await verificationPolicy.isWaiting(endpoint)) return ofAll('unverified');
@@ -289,13 +292,20 @@ export async function explainHold(
   const { phase, nextTryAt } = standingOfBreaker(breaker, now);
   if (phase !== 'closed') return ofAll('breaker_open', nextTryAt);
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
+  const findBefore = async (lane: LaneStanding, eventId: EventId) => {
+    const withJob = isBehindJob(lane) ? await besideLanes.first(endpoint.id, lane.line) : undefined;
+    return withJob?.eventId ?? (lane.first === eventId ? undefined : lane.first);
+  };
   return async (eventId) => {
     if (endpoint.ordering !== 'none') {
       const lane = await deliveryHolds.findLane(endpoint.id, eventId);
-      const isBehind = lane
-        ? lane.first !== eventId || isBehindJob(lane)
-        : await besideLanes.isBehind(endpoint.id, eventId);
-      if (isBehind) return { reason: 'ordering', until: undefined };
+      const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
+      if (lane?.hasJob === false) await heldDeliveries.askForWakeUp(address, now, true);
+      const before = lane
+        ? await findBefore(lane, eventId)
+        : await besideLanes.findFirstBefore(endpoint.id, eventId);
+      if (before !== undefined) return { reason: 'ordering', until: undefined, waitsFor: before };
+      if (lane && isBehindJob(lane)) return { reason: 'ordering', until: undefined };
     }
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };

@@ -11,7 +11,7 @@ import {
   statusOfEvent,
 } from '../domain/event';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
-import { describeFailure, type Explained, explainFailure } from '../endpoints/filters/payload-filter';
+import { describeFailure, type Explained, readStoredFilter } from '../endpoints/filters/payload-filter';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
@@ -321,8 +321,9 @@ function whyFiltered(
       'The webhook has a filter, and the payload of the event was erased: nobody can tell any more whether it passed.';
     return { reason: 'payload_erased', detail, isBySettings: true };
   }
-  const conditions = explainFailure(filter, data());
-  if (!conditions) return undefined;
+  // The filter is parsed each time: this is for a question that somebody asks, and not for each event.
+  const conditions = readStoredFilter(filter).explainFailure(data());
+  if (conditions.length === 0) return undefined;
   const failures = conditions.map(describeFailure).join('; ');
   return {
     reason: 'filtered',
@@ -364,7 +365,8 @@ function howSent(delivery: Delivery, endpoint: Endpoint | undefined, isPaused: b
     const by = hold.reason === 'disabled' ? endpoint?.disabledReason : undefined;
     const disabledBy = by === undefined ? '' : ` ("disabled_reason": "${by}")`;
     const until = hold.until === undefined ? '' : `, until ${formatTime(hold.until)} at the latest`;
-    const why = `Its delivery is held: ${HELD[hold.reason]}${disabledBy}${until}.`;
+    const reason = hold.waitsFor === undefined ? HELD[hold.reason] : `the event ${hold.waitsFor} goes first`;
+    const why = `Its delivery is held: ${reason}${disabledBy}${until}.`;
     return { reason: hold.reason, detail: sentencesOf(why, ...attempts) };
   }
   const stands = `It has a delivery, which is ${status}.`;

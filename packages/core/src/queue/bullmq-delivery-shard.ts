@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
 import {
   type DeliveryParts,
@@ -118,6 +119,7 @@ export class DeliveryShard {
       members,
       sent: sent && encodePlace(sent),
       only,
+      seesBeside: !(this.redis instanceof Cluster),
     });
   }
 

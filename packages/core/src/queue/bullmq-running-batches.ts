@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import { type DeliveryTexts, encodePlace, type LanePlace, type MemberEnd } from '../domain/delivery';
+import type { DeliveryTexts, MemberEnd } from '../domain/delivery';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
@@ -46,8 +46,6 @@ export interface BatchBounds {
   readonly only?: EventId | undefined;
   /** Of the texts of the events. */
   readonly maxBytes: number;
-  /** In an order: of those behind the first one, only what is before this place. */
-  readonly before?: LanePlace | undefined;
 }
 
 /** @param readAt absent: their texts were not read. */
@@ -113,12 +111,11 @@ export class RunningBatches {
   }
 
   /** In an order: give the first deliveries of a lane, which stay there. The turn of the first one has begun then. */
-  beginHeads(lane: OwnedLane, { before, ...bounds }: BatchBounds): Step<readonly BatchMember[]> {
+  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly BatchMember[]> {
     const readAt = this.#readsTexts ? steadyClock() : undefined;
     const step = beginHeads({
       ...this.#of(lane),
       ...bounds,
-      before: before && encodePlace(before),
       readsTexts: this.#readsTexts,
     });
     return mapReply(step, ({ members }) => (members ? membersOf(members, readAt) : []));

@@ -151,7 +151,12 @@ function Held({ hold, name }: { readonly hold: Hold | null; readonly name: strin
           Next try by <Time at={hold.until} />.
         </Trans>
       )}
-      {hold && !hold.until && ENDS[hold.reason]} <Trans>No attempt was used.</Trans>
+      {hold && !hold.until && ENDS[hold.reason]} <Trans>No attempt was used.</Trans>{' '}
+      {hold?.waits_for && (
+        <Link href={`/events/${hold.waits_for}`}>
+          <Trans>Look at the event before it</Trans>
+        </Link>
+      )}
     </>
   );
 }

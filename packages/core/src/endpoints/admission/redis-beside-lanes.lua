@@ -49,15 +49,15 @@ function leave_order(order, lanes, turn, ready, coalescing, event)
   return had_place
 end
 
---- Whether another delivery goes before this one.
+--- The delivery that goes before this one, if there is one.
 ---@with endpoint EndpointId
 ---@key order = order(endpoint)
 ---@key lanes = lanes(endpoint)
 ---@param event EventId
----@return boolean
-function is_behind(order, lanes, event)
+---@return EventId?
+function find_first_before(order, lanes, event)
   local first = redis.call('ZRANGE', order .. (redis.call('HGET', lanes, event) or ''), 0, 0)[1]
-  return first ~= nil and first ~= event
+  return first ~= event and first
 end
 
 --- Those that lanes may wait for: the first one of the whole endpoint, and those of the groups, some at a time and seldom.
