@@ -178,6 +178,12 @@ export class OwnedJob {
     if (lane) this.#lane = { ...lane, head: { ...lane.head, isInBatches: false } };
   }
 
+  /** If it is put off, the turn of its head ends, though it had begun before. */
+  giveTurnBack(): void {
+    const lane = this.#lane;
+    if (lane) this.#lane = { ...lane, head: { ...lane.head, hadBegun: false } };
+  }
+
   /** Its lane goes on as soon as more are in it. */
   waitForMore(): void {
     this.#waitsForMore = true;

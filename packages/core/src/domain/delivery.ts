@@ -208,6 +208,8 @@ export interface LaneRun {
   readonly goesAsNewest: boolean;
   /** Take the turn, unless another one has become the first, or the newest. */
   begin(as: 'first' | 'newest'): Promise<boolean>;
+  /** If this run is put off, its turn ends, though it had begun before. */
+  giveTurnBack(): void;
   /** Its request is about to be sent in place of all before it. */
   markSent(): Promise<void>;
   /** It was not sent after all. */
@@ -234,8 +236,8 @@ export interface LaneRun {
    * @returns `false`: they are. It is not held.
    */
   hold(hold: PastHold, previousStartedAt: number | undefined, fullAt?: number): Promise<boolean>;
-  /** The first ones, with their places. */
-  listFirst(most: number): Promise<readonly LanePlace[]>;
+  /** Some in order, from a position, with their requests. */
+  list(from: number, most: number): Promise<readonly LanePlace[]>;
   /** Forget some that have ended. The one that runs stays. */
   drop(events: readonly EventId[]): Promise<void>;
   /** Give these jobs of their own; the rest of the lane follows behind them. It ends the run. */
@@ -272,8 +274,6 @@ export interface WantedBatch {
   readonly most: number;
   /** Whether they stay in the lane, and nothing else of it goes before they have ended. */
   readonly isInOrder: boolean;
-  /** In an order: of those behind the first one, only what is before this place. Those that went together go together all the same. */
-  readonly before?: LanePlace | undefined;
   /** Of their events together, as far as one server can tell. */
   readonly maxBytes: number;
 }

@@ -11,7 +11,7 @@ import {
   statusOfEvent,
 } from '../domain/event';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
-import { describeFailure, type Explained, explainFailure } from '../endpoints/filters/payload-filter';
+import { describeFailure, type Explained, readStoredFilter } from '../endpoints/filters/payload-filter';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
@@ -321,8 +321,9 @@ function whyFiltered(
       'The webhook has a filter, and the payload of the event was erased: nobody can tell any more whether it passed.';
     return { reason: 'payload_erased', detail, isBySettings: true };
   }
-  const conditions = explainFailure(filter, data());
-  if (!conditions) return undefined;
+  // The filter is parsed each time: this is for a question that somebody asks, and not for each event.
+  const conditions = readStoredFilter(filter).explainFailure(data());
+  if (conditions.length === 0) return undefined;
   const failures = conditions.map(describeFailure).join('; ');
   return {
     reason: 'filtered',

@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
 import {
   batchJobIdOf,
@@ -120,6 +121,7 @@ export class DeliveryShard {
       members,
       sent: sent && encodePlace(sent),
       only,
+      seesBeside: !(this.redis instanceof Cluster),
     });
   }
 

@@ -140,7 +140,7 @@ end
 ---
 --- The time of the next wake-up only changes if no other was asked for meanwhile. All of a batch are released together.
 ---
---- A line of a held entry whose job somebody has removed gets another one.
+--- A lane, or a line of a held entry, whose job somebody has removed gets another one.
 ---
 --- A lane that is put off goes on, whatever it waits for: its run finds out whether it may. One that runs may be about to be put off.
 --- One that waits for more deliveries goes on only if a wake-up was asked for.
@@ -285,7 +285,10 @@ function release_held(base, address, most, was_due_at, again_at, soon_at, only, 
   end
   local last = redis.call('HGET', lines, WOKEN) or wakes_lines and ''
   local has_more_lines = last and wake_some_lines(last)
-  local left, has_lane = redis.call('ZCARD', held), redis.call('EXISTS', shard.base .. lane_job(endpoint)) == 1
+  local lane, job_of_lane = lane_of(shard, endpoint), shard.base .. lane_job(endpoint)
+  local of_lane, left = redis.call('EXISTS', lane, job_of_lane), redis.call('ZCARD', held)
+  if of_lane == 1 and redis.call('EXISTS', lane) == 1 then restore_job(endpoint) end
+  local has_lane = of_lane > 0
   count_with_lane(shard, address)
   if wakes_lines then left = left + redis.call('ZCARD', grouped_of(shard, endpoint)) end
   if has_more_lines then left = left + 1 end

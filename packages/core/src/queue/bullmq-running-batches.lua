@@ -98,16 +98,6 @@ function form_batch(base, token, account, endpoint, was_held, most, only, max_by
   }
 end
 
---- The first one of a lane, and those behind it up to a place.
-local function first_before(lane, most, before)
-  local first, events = redis.call('ZRANGE', lane, 0, most - 1, 'WITHSCORES'), {}
-  for i = 1, #first, 2 do
-    if i > 1 and not is_after(before, first[i + 1] .. ' ' .. first[i]) then break end
-    events[#events + 1] = first[i]
-  end
-  return events
-end
-
 --- In an order, gives the first deliveries of a lane, which stay there: the turn of the first one begins. Those that went together
 --- before go together again. Of others, which go with the first one is noted once it is known. While queues are split again the head
 --- goes alone, whatever it went with: nobody has looked whether another shard has those behind it.
@@ -117,7 +107,6 @@ end
 ---@param name text                of the lane
 ---@param most integer
 ---@param only EventId?            the head, if it goes alone
----@param before text?             the place and the event which those behind the head have to be before
 ---@param max_bytes integer        of the texts of their events
 ---@param reads_texts boolean      what the attempts need
 ---@reply breaker text?
@@ -127,7 +116,7 @@ end
 ---@reply texts text?[]            of each event
 ---@reply requests text?[]         for which each is to be sent
 ---@reply places integer[]         of each in the lane
-function begin_heads(base, token, account, name, most, only, before, max_bytes, reads_texts)
+function begin_heads(base, token, account, name, most, only, max_bytes, reads_texts)
   local shard = shard_of(base)
   if not is_locked_with(shard, lane_job(name), token) then return reply {} end
   local key, lane, endpoint = shard.base .. lane_job(name), lane_of(shard, name), endpoint_of(name)
@@ -143,8 +132,7 @@ function begin_heads(base, token, account, name, most, only, before, max_bytes, 
   if go_again then
     events, texts = that_fit(waiting, account, math.huge, reads_texts)
   else
-    local first = before and first_before(lane, most, before) or redis.call('ZRANGE', lane, 0, most - 1)
-    events, texts = that_fit(first, account, max_bytes, reads_texts)
+    events, texts = that_fit(redis.call('ZRANGE', lane, 0, most - 1), account, max_bytes, reads_texts)
   end
   if #events == 0 then return reply {} end
   set_in_batches(shard, name, false)

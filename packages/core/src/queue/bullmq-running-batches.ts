@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { type DeliveryTexts, encodePlace, type LanePlace, type MemberEnd } from '../domain/delivery';
+import type { DeliveryTexts, MemberEnd } from '../domain/delivery';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
@@ -49,8 +49,6 @@ export interface BatchBounds {
   readonly only?: EventId | undefined;
   /** Of the texts of the events. */
   readonly maxBytes: number;
-  /** In an order: of those behind the first one, only what is before this place. */
-  readonly before?: LanePlace | undefined;
 }
 
 /** As scripts give what the attempts of a batch's deliveries need. */
@@ -125,7 +123,7 @@ export class RunningBatches {
   }
 
   /** In an order: give the first deliveries of a lane, which stay there. The turn of the first one has begun then. */
-  beginHeads(lane: OwnedLane, { before, ...bounds }: BatchBounds): Step<readonly PlacedMember[]> {
+  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly PlacedMember[]> {
     const readAt = steadyClock();
     const { accountId: account, token, lane: name } = lane;
     const step = beginHeads({
@@ -134,7 +132,6 @@ export class RunningBatches {
       account,
       name,
       ...bounds,
-      before: before && encodePlace(before),
       readsTexts: this.#readsTexts,
     });
     return mapReply(step, ({ places, ...read }) =>

@@ -164,14 +164,31 @@ export class RunningLanes {
     })(this.redis);
   }
 
-  /** The first ones, in order, with their requests. */
-  async listFirst(lane: LaneName, most: number): Promise<readonly LanePlace[]> {
-    return await this.#list(lane, 0, most - 1);
+  /**
+   * Some in order, with their requests.
+   *
+   * @param from the position of the first one; negative: from behind.
+   */
+  async list(lane: LaneName, from: number, most: number): Promise<readonly LanePlace[]> {
+    const flat = await this.redis.zrange(
+      this.#shard.lane(lane),
+      String(from),
+      String(from + most - 1),
+      'WITHSCORES',
+    );
+    const entries: LanePlace[] = [];
+    for (let i = 0; i + 1 < flat.length; i += 2) {
+      entries.push({ eventId: flat[i] as EventId, acceptedAt: Number(flat[i + 1]) });
+    }
+    if (entries.length === 0) return entries;
+    const events = entries.map(({ eventId }) => eventId);
+    const requests = await this.redis.hmget(this.#shard.carried(lane), ...events);
+    return entries.map((entry, i) => ({ ...entry, request: requests[i] ?? undefined }));
   }
 
   /** `undefined`: it is empty. */
   async findNewest(lane: LaneName): Promise<LanePlace | undefined> {
-    return (await this.#list(lane, -1, -1))[0];
+    return (await this.list(lane, -1, 1))[0];
   }
 
   /** The first of these that is not in the lane. */
@@ -187,18 +204,6 @@ export class RunningLanes {
   async drop(lane: LaneName, events: readonly EventId[]): Promise<void> {
     const dropped = { base: this.#jobs.base, name: lane };
     await Promise.all(events.map((event) => dropFromLane({ ...dropped, event })(this.redis)));
-  }
-
-  async #list(lane: LaneName, from: number, to: number): Promise<readonly LanePlace[]> {
-    const flat = await this.redis.zrange(this.#shard.lane(lane), String(from), String(to), 'WITHSCORES');
-    const entries: LanePlace[] = [];
-    for (let i = 0; i + 1 < flat.length; i += 2) {
-      entries.push({ eventId: flat[i] as EventId, acceptedAt: Number(flat[i + 1]) });
-    }
-    if (entries.length === 0) return entries;
-    const events = entries.map(({ eventId }) => eventId);
-    const requests = await this.redis.hmget(this.#shard.carried(lane), ...events);
-    return entries.map((entry, i) => ({ ...entry, request: requests[i] ?? undefined }));
   }
 
   /** Give some of its entries jobs of their own. The lane's job goes behind them, and ends with the last entry. */
