@@ -108,7 +108,8 @@ export function writeModule(file, known, knownTypes) {
       case 'object':
         return `{ ${type.members.map((member) => `readonly ${camelCase(member.name)}: ${typeText(member.type)}`).join('; ')} }`;
       case 'named':
-        if (isRecord(type)) return importRecord(`type ${pascalCase(type.name)}`, type.name).slice('type '.length);
+        if (isRecord(type))
+          return importRecord(`type ${pascalCase(type.name)}`, type.name).slice('type '.length);
         imports.addType(type.name);
         return type.name;
     }
@@ -217,7 +218,10 @@ export function writeModule(file, known, knownTypes) {
   function usesTexts(type) {
     if (type.kind === 'shared') return true;
     if (type.kind === 'optional' || type.kind === 'list') return usesTexts(type.of);
-    return type.kind === 'named' && (records.get(type.name)?.members ?? []).some((member) => usesTexts(member.type));
+    return (
+      type.kind === 'named' &&
+      (records.get(type.name)?.members ?? []).some((member) => usesTexts(member.type))
+    );
   }
 
   /** What was replied, as its type. @param {Type} type @param {string} value @returns {string} */
