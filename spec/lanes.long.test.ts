@@ -85,6 +85,18 @@ it('a lane keeps the order while queues are split again and an older one is requ
   expect(Object.keys(violations)).toContain('a request that starts beside one whose run has the lock');
 });
 
+it('a lane keeps the order while queues are split again, also if a worker dies between the start of a turn and its look', () => {
+  const more = { ownJobs: false, redelivers: true, faultsAt: 'has turn' } as const;
+  const bounds = { deliveries: 2, workers: 2, attempts: 1, faults: 1, ...more };
+  expect(visit('resharded lane, a turn without a look', reshardedLane({ bounds })).violations).toEqual({});
+  const without = 'one that has its turn back looks again';
+  const { violations } = visit(
+    `resharded lane, without this: ${without}`,
+    reshardedLane({ bounds, without }),
+  );
+  expect(Object.keys(violations)).toContain('a request that starts beside one whose run has the lock');
+});
+
 it('the newest of three goes in place of the others, and none after it, while queues are split again', () => {
   const bounds = { deliveries: 3, workers: 2, attempts: 1, faults: 0, ownJobs: false, coalesces: true };
   const { violations } = visit('resharded lane, the newest of three', reshardedLane({ bounds }));

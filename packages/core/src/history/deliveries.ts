@@ -280,9 +280,10 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
  * that are shown together: the reason may have changed since a delivery was held. What is its own alone, its job tells.
  */
 export async function explainHold(
-  { admissionStore, besideLanes, deliveryHolds, verificationPolicy, clock }: DeliveriesParts,
+  parts: DeliveriesParts,
   endpoint: Endpoint,
 ): Promise<(eventId: EventId) => Promise<HoldExplanation>> {
+  const { admissionStore, besideLanes, deliveryHolds, heldDeliveries, verificationPolicy, clock } = parts;
   const ofAll = (reason: HoldReason, until?: number) => async () => ({ reason, until });
   if (endpoint.status === 'disabled') return ofAll('disabled');
   if (await verificationPolicy.isWaiting(endpoint)) return ofAll('unverified');
@@ -298,6 +299,8 @@ export async function explainHold(
   return async (eventId) => {
     if (endpoint.ordering !== 'none') {
       const lane = await deliveryHolds.findLane(endpoint.id, eventId);
+      const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
+      if (lane?.hasJob === false) await heldDeliveries.askForWakeUp(address, now, true);
       const before = lane
         ? await findBefore(lane, eventId)
         : await besideLanes.findFirstBefore(endpoint.id, eventId);
