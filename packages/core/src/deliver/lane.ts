@@ -145,10 +145,8 @@ async function holdBehindJob(
   lane: LaneRun,
 ): Promise<number> {
   const now = clock();
-  const hold = { reason: 'ordering', since: now } as const;
   const wakeUpAt = now + SAFETY_WAKE_UP_MS;
-  if (lane.isLine) await lane.close({ ...hold, wakeUpAt, isBehindJob: true, previousStartedAt });
-  else await lane.hold(hold, previousStartedAt);
+  await lane.hold({ reason: 'ordering', since: now, wakeUpAt, isBehindJob: true, previousStartedAt });
   const delayMs = lane.wasHeld ? SAFETY_WAKE_UP_MS : BEHIND_MS;
   releaser.wakeUpAt(run.accountId, run.endpointId, wakeUpAt);
   return delayMs;
