@@ -134,6 +134,7 @@ function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: Deliv
     place,
     isBesideJobs,
     wasHeld: owned.holds !== undefined,
+    hadBegun: head.hadBegun,
     wentTogether: head.hadBegun && head.members !== undefined,
     sent,
     goesAsNewest,

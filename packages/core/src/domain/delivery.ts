@@ -200,6 +200,8 @@ export interface LaneRun {
   readonly isBesideJobs: boolean;
   /** Whether the lane did not go on before. */
   readonly wasHeld: boolean;
+  /** Whether its turn had begun when its job was taken. */
+  readonly hadBegun: boolean;
   /** Whether it was in a request, together with those that it goes with again. */
   readonly wentTogether: boolean;
   /** The last one that was sent in place of all before it. */
