@@ -167,15 +167,15 @@ export function decodePlace(text: string): LanePlace {
   return { eventId: eventId as EventId, acceptedAt: Number(place) };
 }
 
-/** Why a line does not go on. */
-export interface LineHold extends PastHold {
-  /** When to ask for a wake-up. Milliseconds since the Unix epoch. Absent: none is needed. */
+/** Why a lane does not go on. */
+export interface LaneHold extends PastHold {
+  /** Of a line: when to ask for a wake-up. Milliseconds since the Unix epoch. Absent: none is needed. */
   readonly wakeUpAt?: number;
-  /** Whether it waits for a delivery that has a job: then wake-ups leave it alone. */
+  /** Whether it waits for a delivery that has a job: then wake-ups leave a line alone. */
   readonly isBehindJob?: boolean;
-  /** It goes on as soon as so many are in it, or when its time is over. Wake-ups leave it alone. */
+  /** It goes on as soon as so many are in it, or when its time is over. Wake-ups leave a line alone. */
   readonly fullAt?: number;
-  readonly previousStartedAt: number | undefined;
+  readonly previousStartedAt?: number | undefined;
 }
 
 /** `keeps_turn`: it was tried already, in its order. `in_batches`: those of its lane need not wait for each other. */
@@ -200,6 +200,8 @@ export interface LaneRun {
   readonly isBesideJobs: boolean;
   /** Whether the lane did not go on before. */
   readonly wasHeld: boolean;
+  /** Whether its turn had begun when its job was taken. */
+  readonly hadBegun: boolean;
   /** Whether it was in a request, together with those that it goes with again. */
   readonly wentTogether: boolean;
   /** The last one that was sent in place of all before it. */
@@ -224,18 +226,11 @@ export interface LaneRun {
   /** Newer ones may come: none is held meanwhile. */
   waitInWindow(): Promise<void>;
   /**
-   * Of a line: it is held like a delivery that has a job, until a wake-up lets it go.
+   * It does not go on: all its deliveries are held. A line is held like a delivery that has a job, until a wake-up lets it go.
    *
    * @returns `false`: as many are in it as it waits for, and it is not held.
    */
-  close(hold: LineHold): Promise<boolean>;
-  /**
-   * Note why the lane does not go on.
-   *
-   * @param fullAt it goes on as soon as so many are in it.
-   * @returns `false`: they are. It is not held.
-   */
-  hold(hold: PastHold, previousStartedAt: number | undefined, fullAt?: number): Promise<boolean>;
+  hold(hold: LaneHold): Promise<boolean>;
   /** Some in order, from a position, with their requests. */
   list(from: number, most: number): Promise<readonly LanePlace[]>;
   /** Forget some that have ended. The one that runs stays. */
