@@ -30,6 +30,8 @@ export interface LaneStanding {
   readonly first: EventId;
   /** Whether it does not go on. */
   readonly isHeld: boolean;
+  /** Whether it has a job. An operator may have removed it: then a wake-up makes it anew. */
+  readonly hasJob: boolean;
   /** Whether newer events may come in place of those that are there. */
   readonly isInWindow: boolean;
   /** Of its first delivery. */
@@ -170,18 +172,10 @@ export async function findLanesAmong(
     }
     const standings = [...byLane].map(async ([name, entries]) => {
       const standing = laneStanding({ base: jobs.base, name });
-      const { first, holds, isHeld, isInWindow, isInBatches } = await standing(redis);
+      const { first, holds, ...told } = await standing(redis);
       // It has ended meanwhile.
       if (first === undefined) return undefined;
-      return {
-        line: lineOfLane(endpointId, name),
-        first,
-        isHeld,
-        isInWindow,
-        isInBatches,
-        holds: decodeHolds(holds ?? ''),
-        entries,
-      };
+      return { ...told, line: lineOfLane(endpointId, name), first, holds: decodeHolds(holds ?? ''), entries };
     });
     return (await Promise.all(standings)).filter((each) => each !== undefined);
   });
