@@ -1066,6 +1066,23 @@ describe('the newest of a group, in place of an older one', () => {
     },
   );
 
+  it('goes behind older ones if its worker has died before its request, and all are to be sent by then', async () => {
+    const { redis, client, endpointStore, older, newest, ...group } = await arrangeGroup();
+    const [{ job }] = await createAtomic(redis)([
+      new RunningJobs(redis, { prefix: 'bull' }, 30_000).take('token'),
+    ]);
+    const owned = { ...newest, lane: group.name, token: job?.token ?? '', wasHeld: false };
+    await new RunningLanes(redis, { prefix: 'bull' }).begin(owned, newest.eventId, 'newest');
+    const { accountId, endpointId } = newest;
+    await endpointStore.update(accountId, endpointId, (before) => ({ ...before, coalesce: undefined }));
+    const [{ lock, active, wait }, id] = [createJobKeys('bull', DELIVERIES_QUEUE), laneJobIdOf(group.name)];
+    await client.multi().del(lock(id)).lrem(active, 0, id).lpush(wait, id).exec();
+    const { start, sentIds } = openProcess(redis);
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([older.eventId, newest.eventId]);
+  });
+
   it('supersedes none that is redelivered once all are to be sent', async () => {
     const { redis, endpointStore, older, newest, ...group } = await arrangeGroup();
     const { accountId, endpointId } = newest;

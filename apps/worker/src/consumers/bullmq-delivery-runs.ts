@@ -134,6 +134,7 @@ function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: Deliv
     place,
     isBesideJobs,
     wasHeld: owned.holds !== undefined,
+    hadBegun: head.hadBegun,
     wentTogether: head.hadBegun && head.members !== undefined,
     sent,
     goesAsNewest,
@@ -154,13 +155,8 @@ function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: Deliv
       return runInPlace(other);
     },
     waitInWindow: () => runningLanes.waitInWindow(lane),
-    hold: async (hold, previousStartedAt, fullAt) => {
-      const isHeld = await runningLanes.hold(lane, hold, previousStartedAt, fullAt);
-      if (isHeld && fullAt !== undefined) owned.waitForMore();
-      return isHeld;
-    },
-    close: async (hold) => {
-      const isHeld = await runningLanes.close(lane, own, hold);
+    hold: async (hold) => {
+      const isHeld = await runningLanes.hold(lane, hold, own);
       if (isHeld && hold.fullAt !== undefined) owned.waitForMore();
       return isHeld;
     },

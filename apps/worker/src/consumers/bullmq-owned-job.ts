@@ -20,7 +20,6 @@ import type {
   BatchBounds,
   BatchMember,
   OwnedBatch,
-  PlacedMember,
   RunningBatches,
 } from '@hookferry/core/queue/bullmq-running-batches';
 import type {
@@ -194,7 +193,7 @@ export class OwnedJob {
    *
    * @returns none: the lane is not the worker's any more.
    */
-  async formBatch(bounds: BatchBounds): Promise<readonly PlacedMember[]> {
+  async formBatch(bounds: BatchBounds): Promise<readonly BatchMember[]> {
     const { atomic, runningBatches } = this.parts;
     if (!this.#lane || this.#hasEnded) return [];
     const { accountId, endpointId, token } = this.#lane.owned;
@@ -211,7 +210,7 @@ export class OwnedJob {
   }
 
   /** Give the first deliveries of its lane in an order. */
-  async beginHeads(bounds: BatchBounds): Promise<readonly PlacedMember[]> {
+  async beginHeads(bounds: BatchBounds): Promise<readonly BatchMember[]> {
     if (!this.#lane) return [];
     const { atomic, runningBatches } = this.parts;
     const [members] = await atomic([runningBatches.beginHeads(this.#lane.owned, bounds)]);

@@ -89,17 +89,25 @@ async function lookForTurn(
   return { ...lane, isBesideJobs, turn: isAlone ? 'first' : 'behind_event' };
 }
 
-// The worker that began its turn may have died before it looked whether another one's has begun in another shard. Once an attempt is
-// recorded, it had looked.
+// The worker that began its turn may have died before it looked whether another one's has begun in another shard, or before its request
+// was about to be sent in place of older ones. Once an attempt is recorded, neither is so.
 async function lookAgain(
   { hasTurnElsewhere }: AttemptParts,
   { run, scheduledAttempt }: ReadyDelivery,
   lane: LaneRun,
 ): Promise<LaneRun> {
-  const looks = hasTurnElsewhere && lane.turn === 'first' && scheduledAttempt === 1;
-  if (!looks || !(await hasTurnElsewhere(run, lane))) return lane;
+  if (lane.turn !== 'first' || scheduledAttempt > 1) return lane;
+  const isBehind = (await hasTurnElsewhere?.(run, lane)) === true || (await isBeforeOlder(run, lane));
+  if (!isBehind) return lane;
   lane.giveTurnBack();
   return { ...lane, turn: 'behind_event' };
+}
+
+// It began as the newest, and goes in its order now.
+async function isBeforeOlder({ eventId }: DeliveryRun, lane: LaneRun): Promise<boolean> {
+  if (!lane.isLine || !lane.hadBegun || lane.wentTogether || lane.sent?.eventId === eventId) return false;
+  const [first] = await lane.list(0, 1);
+  return first !== undefined && first.eventId !== eventId;
 }
 
 // What has come into the lane with a job of its own keeps its place among those until it ends. The newest goes before: the others of
@@ -137,10 +145,8 @@ async function holdBehindJob(
   lane: LaneRun,
 ): Promise<number> {
   const now = clock();
-  const hold = { reason: 'ordering', since: now } as const;
   const wakeUpAt = now + SAFETY_WAKE_UP_MS;
-  if (lane.isLine) await lane.close({ ...hold, wakeUpAt, isBehindJob: true, previousStartedAt });
-  else await lane.hold(hold, previousStartedAt);
+  await lane.hold({ reason: 'ordering', since: now, wakeUpAt, isBehindJob: true, previousStartedAt });
   const delayMs = lane.wasHeld ? SAFETY_WAKE_UP_MS : BEHIND_MS;
   releaser.wakeUpAt(run.accountId, run.endpointId, wakeUpAt);
   return delayMs;

@@ -56,6 +56,8 @@ describe('a process that stands still for longer than its patience', () => {
 
   it('is ready', async () => {
     const probe = new RedisProbe({ redis: await open(), keyOf: (tag) => `{${tag}}` });
+    // It loads a script, which takes two round trips. The next look is one command.
+    await probe.look();
     const standing = probe.look();
     await nextTurn();
     standStill(1_000);

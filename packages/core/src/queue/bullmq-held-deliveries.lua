@@ -188,11 +188,8 @@ function release_held(base, address, most, was_due_at, again_at, soon_at, only, 
   local function wake_some_lines(last)
     local grouped, at_once = grouped_of(shard, endpoint), 500
     local first = rank_behind(grouped, last)
-    local page = redis.call('ZRANGE', grouped, first, first + at_once - 1, 'WITHSCORES')
-    local some, seen = {}, {}
-    for i = 1, #page, 2 do
-      some[#some + 1] = page[i]
-    end
+    local some, places = entries_in(redis.call('ZRANGE', grouped, first, first + at_once - 1, 'WITHSCORES'))
+    local seen = {}
     for _, line in ipairs(#some > 0 and redis.call('HMGET', lines, unpack(some)) or {}) do
       if line and not seen[line] then
         seen[line] = true
@@ -210,7 +207,7 @@ function release_held(base, address, most, was_due_at, again_at, soon_at, only, 
       redis.call('HDEL', lines, WOKEN)
       return false
     end
-    redis.call('HSET', lines, WOKEN, page[#page] .. ' ' .. page[#page - 1])
+    redis.call('HSET', lines, WOKEN, string.format('%d %s', places[#some], some[#some]))
     return true
   end
 
@@ -237,7 +234,7 @@ function release_held(base, address, most, was_due_at, again_at, soon_at, only, 
       restore_job(name)
     end
     local closed = redis.call('HGET', shard.base .. job, 'closed')
-    if closed then count_behind(shard, open_line(shard, account, name, closed)) end
+    if closed then open_line(shard, account, name, closed) end
     if closed ~= event then redis.call('ZREM', held, event) end
     return true
   end

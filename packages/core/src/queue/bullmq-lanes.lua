@@ -35,6 +35,15 @@ local function is_after(sent, other)
   return event > other_event
 end
 
+--- Of what `WITHSCORES` gives: the events, and the place of each.
+local function entries_in(flat)
+  local events, places = {}, {}
+  for i = 1, #flat, 2 do
+    events[#events + 1], places[#places + 1] = flat[i], tonumber(flat[i + 1])
+  end
+  return events, places
+end
+
 --- The place and the event of the last entry of an order.
 local function last_in(order)
   local last = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
@@ -52,20 +61,6 @@ local function place_of_new(order, event, accepted_at, sent, beside)
   local last_place = place_in(last)
   if redis.call('ZSCORE', order, event) then return accepted_at end
   return string.format('%d', last_place + 1)
-end
-
---- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others. Scripts
---- that run together change it once.
-local function count_behind(shard, change, is_in_batches)
-  if change == 0 then return end
-  local counter = is_in_batches and shard.behind_heads .. ':batched' or shard.behind_heads
-  local changed = once[counter]
-  once[counter] = (changed or 0) + change
-  if changed then return end
-  at_end('count ' .. counter, function()
-    local sum = once[counter]
-    if sum ~= 0 and redis.call('INCRBY', counter, sum) <= 0 then redis.call('DEL', counter) end
-  end)
 end
 
 --- From now on the deliveries of a lane have to wait for each other, or need not: those behind the first one count so.
@@ -363,15 +358,20 @@ local function add_own_jobs(shard, account, endpoint, events, requests, holds, f
   wake_workers(shard)
 end
 
+--- A job that has failed for good is as new. Gives whether it had.
+local function renew_failed(shard, id)
+  if redis.call('ZREM', shard.failed, id) == 0 then return false end
+  local counted = { jobFields.attemptsMade, jobFields.attemptsStarted, jobFields.stalledCount }
+  redis.call('HDEL', shard.base .. id, 'finishedOn', 'processedOn', jobFields.failedReason, unpack(counted))
+  return true
+end
+
 --- Puts a lane's job back, if it is delayed. One that has failed for good could not be read: it is as new.
 local function wake_lane(shard, account, name)
   local id = lane_job(name)
   if redis.call('ZREM', shard.delayed, id) == 0 then
-    if redis.call('ZREM', shard.failed, id) == 0 then return false end
-    local key = shard.base .. id
-    redis.call('HSET', key, 'data', lane_data(account))
-    redis.call('HDEL', key, 'finishedOn', 'processedOn', jobFields.failedReason, jobFields.attemptsMade)
-    redis.call('HDEL', key, jobFields.attemptsStarted, jobFields.stalledCount)
+    if not renew_failed(shard, id) then return false end
+    redis.call('HSET', shard.base .. id, 'data', lane_data(account))
   end
   put_back(shard, id, account, endpoint_of(name))
   return true
@@ -391,15 +391,6 @@ local function wake_lane_for(shard, name, event)
   return wake_lane(shard, account, name)
 end
 
---- The lane goes on now if this delivery is its head, or comes next.
----@key base                    the prefix of the jobs' keys
----@param name text              of the lane
----@param event EventId
-function bring_head_forward(base, name, event)
-  local shard = shard_of(base)
-  if redis.call('ZSCORE', lane_of(shard, name), event) then wake_lane_for(shard, name, event) end
-end
-
 --- Takes a job away from where it waits, if it does. Gives whether it did.
 local function take_idle(shard, id)
   return redis.call('ZREM', shard.delayed, id) == 1
@@ -407,13 +398,8 @@ local function take_idle(shard, id)
     or redis.call('ZREM', shard.prioritized, id) == 1
 end
 
---- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it.
----@key base                    the prefix of the jobs' keys
----@param name text              of the lane
----@param event EventId
----@return boolean                 whether a worker runs it
-function drop_from_lane(base, name, event)
-  local shard = shard_of(base)
+--- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it. Gives whether one does.
+local function drop_from_lane(shard, name, event)
   local id, lane = lane_job(name), lane_of(shard, name)
   local key = shard.base .. id
   if not redis.call('ZSCORE', lane, event) then return false end
@@ -473,21 +459,17 @@ function find_over(base, name, latest)
   local first, over = rank_behind(lane, last), redis.call('ZCOUNT', lane, '-inf', latest)
   local stop_at = math.min(first + looked_at_once, over)
   if first >= stop_at then return reply {} end
-  local page, some = redis.call('ZRANGE', lane, first, stop_at - 1, 'WITHSCORES'), {}
-  local events, places, requests = {}, {}, {}
-  for i = 1, #page, 2 do
-    some[#some + 1] = page[i]
-  end
-  local looked = 0
+  local some, at = entries_in(redis.call('ZRANGE', lane, first, stop_at - 1, 'WITHSCORES'))
+  local events, places, requests, looked = {}, {}, {}, 0
   for i, request in ipairs(redis.call('HMGET', carried_of(shard, name), unpack(some))) do
     looked = i
     local requested_at = request and tonumber(string.match(request, '"at":(%d+)'))
     if not requested_at or requested_at <= tonumber(latest) then
-      events[#events + 1], places[#events + 1], requests[#events + 1] = some[i], tonumber(page[2 * i]), request
+      events[#events + 1], places[#events + 1], requests[#events + 1] = some[i], at[i], request
     end
     if #events == found_at_once then break end
   end
-  redis.call('HSET', job, 'looked', string.format('%d %s %s', began, page[2 * looked], some[looked]))
+  redis.call('HSET', job, 'looked', string.format('%d %d %s', began, at[looked], some[looked]))
   return reply { events = events, places = places, requests = requests, are_more = first + looked < over }
 end
 

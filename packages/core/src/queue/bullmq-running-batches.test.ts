@@ -310,8 +310,8 @@ it('goes on as soon as as many wait as it waits for, also if they come while it 
   const put_off = { kind: 'delayed', delayMs: 60_000 } as const;
   const jobs = new RunningJobs(client, shard, LOCK_MS);
   const lane = await mustTake();
-  expect(await lanes.hold(laneOf(lane), hold, undefined, 2)).toBe(false);
-  expect(await lanes.hold(laneOf(lane), hold, undefined, 3)).toBe(true);
+  expect(await lanes.hold(laneOf(lane), { ...hold, fullAt: 2 })).toBe(false);
+  expect(await lanes.hold(laneOf(lane), { ...hold, fullAt: 3 })).toBe(true);
   expect(await counts.read()).toMatchObject({ batching: 2 });
   await createAtomic(client)([jobs.end([lane], put_off), batches.wakeIfFull(laneOf(lane))]);
   expect(await take()).toBeUndefined();
@@ -319,7 +319,7 @@ it('goes on as soon as as many wait as it waits for, also if they come while it 
   const again = await mustTake();
   expect(again.head).toMatchObject({ eventId: events[0] });
 
-  expect(await lanes.hold(laneOf(again), hold, undefined, 4)).toBe(true);
+  expect(await lanes.hold(laneOf(again), { ...hold, fullAt: 4 })).toBe(true);
   await queue.addAll([entry(uniqueEventId(), { acceptedAt: NOW + 10 })]);
   await createAtomic(client)([jobs.end([again], put_off), batches.wakeIfFull(laneOf(lane))]);
   expect((await take())?.head?.eventId).toBe(events[0]);

@@ -21,8 +21,9 @@ function join_order(order, lanes, events, accepted_at, lane_of_each, are_new)
     local lane_order = order .. lane
     if are_new[i] then place = place_of_new(lane_order, event, place) end
     redis.call('ZADD', lane_order, 'NX', place, event)
+    -- A process with a former record of the endpoint may be the last to give places, which nobody looks at any more.
+    redis.call('PEXPIRE', lane_order, ORDER_KEPT_MS)
     if lane ~= '' then
-      redis.call('PEXPIRE', lane_order, ORDER_KEPT_MS)
       redis.call('HSET', lanes, event, lane)
       redis.call('PEXPIRE', lanes, ORDER_KEPT_MS)
       -- A script that runs together with this one may have found none.
