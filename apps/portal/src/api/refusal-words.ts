@@ -1,7 +1,10 @@
+import type { components } from '@hookferry/client';
 import { t } from '@lingui/core/macro';
 import { isolated } from '../language/formats';
 import { language } from '../language/language';
-import type { ProblemDetails, ValidationError } from './problem';
+
+type Fault = components['schemas']['Fault'];
+type Code = components['schemas']['Problem']['code'];
 
 /** The service writes English. It names the case and its figures, so its own words stay beside those of the viewer's language. */
 export const isEnglish = language === 'en';
@@ -36,7 +39,7 @@ const RIGHT: readonly (readonly [pointer: RegExp, words: string])[] = [
 const NOT_ACCEPTED = t`is not accepted as it is`;
 
 /** The fault in the viewer's language, then in English: that a text is found by the place of the fault, and not by its words, keeps it true. */
-export function inViewersWords(fault: ValidationError): ValidationError {
+export function inViewersWords(fault: Fault): Fault {
   // Errors of code are in English everywhere.
   if (isEnglish || fault.pointer === '/code') return fault;
   const [, words] = RIGHT.find(([pointer]) => pointer.test(fault.pointer)) ?? [];
@@ -45,7 +48,7 @@ export function inViewersWords(fault: ValidationError): ValidationError {
 }
 
 /** The titles of the usual refusals, by their code. */
-export const TITLES: Partial<Record<ProblemDetails['code'], string>> = {
+export const TITLES: Partial<Record<Code, string>> = {
   not_found: t`It is not there`,
   conflict: t`That does not go together with what is there`,
   event_id_conflict: t`Another event has this id`,
