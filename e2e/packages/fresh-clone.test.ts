@@ -2,10 +2,10 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { PROJECT } from './pack-package';
-import { runProgram, runWell } from './run-program';
+import { runWell } from './run-program';
 
 // Everything is compiled once: on a busy machine that takes longer than a test may.
-const COMPILE_TIMEOUT_MS = 300_000;
+const COMPILE_TIMEOUT_MS = 600_000;
 
 /** What git has of this project as far as `npm start` compiles it, and what is installed: nothing that was compiled before. */
 let clone: string;
@@ -92,21 +92,6 @@ it.each(['outbox', 'portal'])(
     const listed = await runWell('tar', ['-tzf', `hookferry-${name}-0.1.0.tgz`], clone);
     expect(listed).toContain('package/dist/index.js\n');
     expect(listed).toContain('package/dist/index.d.ts\n');
-  },
-  COMPILE_TIMEOUT_MS,
-);
-
-it(
-  '`npm pack` of the server fails where the portal is not built, and leaves no tarball',
-  async () => {
-    const packed = await runProgram(
-      'npm',
-      ['pack', '--pack-destination', clone],
-      join(clone, 'packages/server'),
-    );
-    expect(packed.code).not.toBe(0);
-    expect(packed.output).toContain('apps/portal/dist is not built. Run first: npm ci && npm run build');
-    expect((await readdir(clone)).filter((file) => file.startsWith('hookferry-server'))).toEqual([]);
   },
   COMPILE_TIMEOUT_MS,
 );
