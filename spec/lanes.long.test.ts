@@ -1,5 +1,6 @@
 import { visit } from './explore';
 import type { LaneBounds } from './lane-state';
+import { type LineBounds, type LineRule, linesOfOne } from './lines';
 import { type OrderedBatchBounds, orderedBatch } from './ordered-batch';
 import { orderedLane } from './ordered-lane';
 import { parkingLane } from './parking-lane';
@@ -83,6 +84,41 @@ it('a lane keeps the order while queues are split again and an older one is requ
     reshardedLane({ bounds, without }),
   );
   expect(Object.keys(violations)).toContain('a request that starts beside one whose run has the lock');
+});
+
+it('a lane keeps the order while queues are split again, also if a worker dies between the start of a turn and its look', () => {
+  const more = { ownJobs: false, redelivers: true, faultsAt: 'has turn' } as const;
+  const bounds = { deliveries: 2, workers: 2, attempts: 1, faults: 1, ...more };
+  expect(visit('resharded lane, a turn without a look', reshardedLane({ bounds })).violations).toEqual({});
+  const without = 'one that has its turn back looks again';
+  const { violations } = visit(
+    `resharded lane, without this: ${without}`,
+    reshardedLane({ bounds, without }),
+  );
+  expect(Object.keys(violations)).toContain('a request that starts beside one whose run has the lock');
+});
+
+// A worker dies, and then its webhook changes.
+const LEAVING: LineBounds = { coalesces: true, faults: 2, leaves: true };
+
+it('the newest of a line goes in place of older ones, and none after it, also if its webhook has no groups by then', () => {
+  const { violations } = visit('lines, the newest alone, left', linesOfOne({ bounds: LEAVING }));
+  expect(violations).toEqual({});
+});
+
+it.each<[LineRule, string]>([
+  [
+    'what may have been sent in place of others is tried before its line is left',
+    'a first request after that of a newer one that went in its place',
+  ],
+  [
+    'one that began as the newest goes behind older ones unless it may have been sent',
+    'a request after that of a newer one of its line',
+  ],
+])('the newest of a line relies on this: %s', (without, seen) => {
+  const name = `lines, left, without this: ${without}`;
+  const { violations } = visit(name, linesOfOne({ bounds: LEAVING, without }));
+  expect(Object.keys(violations)).toContain(seen);
 });
 
 it('the newest of three goes in place of the others, and none after it, while queues are split again', () => {

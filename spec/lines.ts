@@ -7,13 +7,17 @@ export type LineRule =
   | 'one begins only if it still is the first, or the newest'
   | 'the last one that was sent is known as long as others are there'
   | 'what was sent in place of others counts whatever the settings are by then'
-  | 'an older event on its queue is waited for';
+  | 'what may have been sent in place of others is tried before its line is left'
+  | 'an older event on its queue is waited for'
+  | 'one that began as the newest goes behind older ones unless it may have been sent';
 
 export interface LineBounds {
   /** Whether only the newest of a line is sent. */
   readonly coalesces: boolean;
   /** How often a worker dies, a delivery is cancelled, or the webhook's setting changes. */
   readonly faults: number;
+  /** Whether the webhook may get another order: then each delivery gets a job of its own. */
+  readonly leaves?: boolean;
 }
 
 interface Delivery {
@@ -22,6 +26,9 @@ interface Delivery {
   readonly isEntry: boolean;
   readonly end: 'none' | 'delivered' | 'superseded' | 'cancelled';
   readonly wasSent: boolean;
+  /** Whether that was in place of older ones. */
+  readonly wentInPlace: boolean;
+  readonly hasOwnJob: boolean;
 }
 
 interface Line {
@@ -39,10 +46,13 @@ interface Run {
   readonly of: number;
   /** Whether it goes in place of older ones. */
   readonly goesAsNewest?: boolean | undefined;
+  /** Whether its turn had begun before: then it keeps that. */
+  readonly hadBegun?: boolean | undefined;
 }
 
 interface LinesState {
   readonly coalesces: boolean;
+  readonly hasLines: boolean;
   readonly deliveries: readonly Delivery[];
   readonly lines: readonly Line[];
   readonly runs: readonly Run[];
@@ -85,12 +95,15 @@ export function linesOfOne({
   return {
     initial: {
       coalesces: bounds.coalesces,
+      hasLines: true,
       deliveries: LINE_OF.map((line) => ({
         line,
         isPublished: false,
         isEntry: false,
         end: 'none',
         wasSent: false,
+        wentInPlace: false,
+        hasOwnJob: false,
       })),
       lines: [0, 1].map(() => ({ job: 'absent', isWindowOver: false })),
       runs: [IDLE, IDLE],
@@ -103,7 +116,7 @@ export function linesOfOne({
     forbidden,
     possible,
     isAtRest: ({ deliveries, lines, runs, held }) =>
-      deliveries.every(({ end, isEntry }) => end !== 'none' && !isEntry) &&
+      deliveries.every(({ end, isEntry, hasOwnJob }) => end !== 'none' && !isEntry && !hasOwnJob) &&
       lines.every(({ job }) => job === 'absent') &&
       held.length === 0 &&
       runs.every(({ at }) => at === 'idle'),
@@ -124,15 +137,24 @@ function* stepsFrom(world: World, state: LinesState): Iterable<Step<LinesState>>
     const faultsLeft = state.faultsLeft - 1;
     const lines = state.lines.map((line) => ({ ...line, isWindowOver: true }));
     yield accident('all are to be sent', { ...state, lines, coalesces: false, faultsLeft });
+    if (world.bounds.leaves)
+      yield accident('it has no groups', { ...state, lines, coalesces: false, hasLines: false, faultsLeft });
   }
 }
 
 function* publishSteps(
   state: LinesState,
   index: number,
-  { isPublished, isEntry, end, line }: Delivery,
+  { isPublished, isEntry, end, line, hasOwnJob }: Delivery,
 ): Iterable<Step<LinesState>> {
-  if (!isPublished) {
+  if (hasOwnJob) {
+    const change = end === 'none' ? ({ end: 'delivered', wasSent: true } as const) : {};
+    yield ordinary(`its own job runs, ${index}`, withDelivery(state, index, { ...change, hasOwnJob: false }));
+  }
+  if (!isPublished && !state.hasLines) {
+    const added = { isPublished: true, hasOwnJob: true };
+    yield ordinary(`ADD with a job, ${index}`, withDelivery(state, index, added));
+  } else if (!isPublished) {
     const added = withDelivery(state, index, { isPublished: true, isEntry: true });
     const { job } = lineAt(added, line);
     yield ordinary(`ADD, ${index}`, job === 'absent' ? withLine(added, line, { job: 'waiting' }) : added);
@@ -163,7 +185,10 @@ function* take(world: World, state: LinesState, number: number, idle: number): I
   const of = head !== undefined && state.deliveries[head]?.isEntry ? head : firstOf(state, number);
   const taken = withLine(opened(state, number), number, { job: 'active' });
   if (of === undefined) return yield ordinary(`END of the empty line ${number}`, ended(world, taken, number));
-  yield ordinary(`TAKE, ${of}`, withRun(taken, idle, { at: 'taken', line: number, of }));
+  yield ordinary(
+    `TAKE, ${of}`,
+    withRun(taken, idle, { at: 'taken', line: number, of, hadBegun: of === head }),
+  );
 }
 
 function* runSteps(world: World, state: LinesState, number: number, run: Run): Iterable<Step<LinesState>> {
@@ -187,13 +212,16 @@ function* runSteps(world: World, state: LinesState, number: number, run: Run): I
     case 'refused': {
       const isLate = world.without === 'a closed line is held before its job is delayed' && at === 'refused';
       const delayed = isLate ? closed(state, line, of) : withLine(state, line, { job: 'delayed' });
-      const isChosen = run.goesAsNewest || state.deliveries[of]?.wasSent === false;
-      const left = isChosen ? withLine(delayed, line, { head: undefined }) : delayed;
+      const left = run.hadBegun ? delayed : withLine(delayed, line, { head: undefined });
       yield ordinary(`run ${number} DELAYs ${line}`, withRun(left, number, IDLE));
       break;
     }
     case 'admitted':
-      yield step('starts its request', 'sending', withDelivery(state, of, { wasSent: true }));
+      yield step(
+        'starts its request',
+        'sending',
+        withDelivery(state, of, { wasSent: true, wentInPlace: run.goesAsNewest === true }),
+      );
       break;
     case 'sending': {
       const isOpen = state.deliveries[of]?.end === 'none';
@@ -223,7 +251,10 @@ function* choose(world: World, state: LinesState, number: number, run: Run): Ite
   const { sent, isWindowOver } = lineAt(state, line);
   const delivery = state.deliveries[of];
   const go = (name: string, at: Run['at'], from = state, to = of, goesAsNewest?: boolean) =>
-    ordinary(`run ${number} ${name}, ${to}`, withRun(from, number, { line, of: to, at, goesAsNewest }));
+    ordinary(
+      `run ${number} ${name}, ${to}`,
+      withRun(from, number, { line, of: to, at, goesAsNewest, hadBegun: run.hadBegun && to === of }),
+    );
   if (delivery?.end !== 'none') return yield go('finds its end', 'ending');
   const counts =
     state.coalesces ||
@@ -231,9 +262,13 @@ function* choose(world: World, state: LinesState, number: number, run: Run): Ite
   if (counts && sent !== undefined && of < sent && state.deliveries[sent]?.wasSent) {
     return yield go('ends as superseded', 'ending', withDelivery(state, of, { end: 'superseded' }));
   }
-  const isOlderComing = state.deliveries.some(
-    (other, index) => other.line === line && index < of && !other.isPublished,
-  );
+  const mayHaveGone =
+    sent === of &&
+    world.without !== 'what may have been sent in place of others is tried before its line is left';
+  if (!state.hasLines && !mayHaveGone) return yield leave(state, number, line);
+  const isOlderComing =
+    state.hasLines &&
+    state.deliveries.some((other, index) => other.line === line && index < of && !other.isPublished);
   const waits = world.without !== 'an older event on its queue is waited for';
   if (isOlderComing && waits) {
     const back = withLine(state, line, { job: 'waiting', head: undefined });
@@ -242,11 +277,16 @@ function* choose(world: World, state: LinesState, number: number, run: Run): Ite
   const asks = world.without !== 'one begins only if it still is the first, or the newest';
   const { head } = lineAt(state, line);
   if (!state.coalesces || (sent === of && !run.goesAsNewest)) {
-    if (firstOf(state, line) === of || head === of || !asks)
+    const overtakes =
+      run.hadBegun &&
+      sent !== of &&
+      firstOf(state, line) !== of &&
+      world.without !== 'one that began as the newest goes behind older ones unless it may have been sent';
+    if (!overtakes && (firstOf(state, line) === of || head === of || !asks))
       return yield go('BEGINs', 'chosen', withLine(state, line, { head: of }), of, sent === of);
     return yield ordinary(
       `run ${number} is not the first any more`,
-      withRun(withLine(state, line, { job: 'waiting' }), number, IDLE),
+      withRun(withLine(state, line, { job: 'waiting', head: overtakes ? undefined : head }), number, IDLE),
     );
   }
   if (!isWindowOver) {
@@ -259,6 +299,16 @@ function* choose(world: World, state: LinesState, number: number, run: Run): Ite
   const chosen = withLine(state, line, { head: of });
   if (newest === of || !asks) yield go('BEGINs as the newest', 'chosen', chosen, of, true);
   if (newest !== undefined && newest !== of) yield go('reads the newest', 'taken', state, newest, true);
+}
+
+/** Each of its entries gets a job of its own. */
+function leave(state: LinesState, number: number, line: number): Step<LinesState> {
+  const left = entriesOf(state, line).reduce(
+    (next, index) => withDelivery(next, index, { isEntry: false, hasOwnJob: true }),
+    state,
+  );
+  const gone = withLine(left, line, { job: 'absent', head: undefined, sent: undefined, isWindowOver: false });
+  return ordinary(`run ${number} leaves the line ${line}`, askedToWake(withRun(gone, number, IDLE)));
 }
 
 function wakenUp(world: World, state: LinesState): LinesState {
@@ -340,11 +390,19 @@ const forbidden: Watches<LinesState> = {
   'a line with entries and no job': ({ after }) =>
     after.lines.some(({ job }, number) => job === 'absent' && firstOf(after, number) !== undefined),
   'a request after that of a newer one of its line': (taken) =>
+    taken.before.hasLines &&
     starts(taken).some((of) =>
       taken.before.deliveries.some(
         ({ line, wasSent }, index) =>
           index > of && line === LINE_OF[of] && wasSent && !taken.before.deliveries[of]?.wasSent,
       ),
+    ),
+  'a first request after that of a newer one that went in its place': ({ before, after }) =>
+    after.deliveries.some(
+      ({ wasSent, line }, index) =>
+        wasSent &&
+        before.deliveries[index]?.wasSent === false &&
+        before.deliveries.some((other, at) => at > index && other.line === line && other.wentInPlace),
     ),
   'one that was superseded before a newer one was about to be sent': ({ before, after }) =>
     after.deliveries.some(

@@ -25,6 +25,11 @@ describe('a lane in an order whose first deliveries go in one request', () => {
   it.each<[OrderedBatchRule, Partial<OrderedBatchBounds>, string[]]>([
     ['an older event on its queue is waited for', { faults: 0 }, [OUT_OF_ORDER]],
     ['an older delivery with a job of its own is waited for', { faults: 0, ownJobs: true }, [OUT_OF_ORDER]],
+    [
+      'older events are looked for before deliveries with jobs of their own',
+      { faults: 0, ownJobs: true },
+      [OUT_OF_ORDER],
+    ],
     ['what came between them meanwhile is waited for', { faults: 0 }, [OUT_OF_ORDER]],
     ['members are noted only once it is known what goes', {}, [OUT_OF_ORDER, ANOTHER_SET]],
     ['members are noted before their request', {}, [ANOTHER_SET]],

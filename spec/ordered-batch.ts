@@ -4,6 +4,7 @@ import { accident, ordinary, type Protocol, type Step, type Watches } from './ex
 export type OrderedBatchRule =
   | 'an older event on its queue is waited for'
   | 'an older delivery with a job of its own is waited for'
+  | 'older events are looked for before deliveries with jobs of their own'
   | 'what came between them meanwhile is waited for'
   | 'members are noted only once it is known what goes'
   | 'members are noted before their request'
@@ -56,18 +57,17 @@ interface Run {
   readonly at:
     | 'idle'
     | 'has the lane'
-    | 'knows jobs'
     | 'has read'
     | 'has loaded'
     | 'knows events'
+    | 'knows jobs'
+    | 'may keep'
     | 'knows all'
     | 'sending'
     | 'answered'
     | 'recorded';
   readonly head: number;
   readonly wentTogether: boolean;
-  /** What is behind the head must be before this delivery, which has a job of its own. */
-  readonly before?: number | undefined;
   /** The first ones of the lane. */
   readonly read: readonly number[];
   /** Those in its request. */
@@ -107,7 +107,7 @@ const IDLE: Run = {
  * A lane in an order whose first deliveries go in one request: they stay in it until they have ended. The first delivery was accepted
  * before the second. Their events wait on the queue of events at first, and may be fanned out in another order.
  *
- *     TAKE ─▶ older jobs? ─▶ READ the first ones ─▶ load ─▶ older events? ─▶ KEEP those together that go ─▶ request ─▶ END
+ *     TAKE ─▶ READ the first ones ─▶ load ─▶ older events? ─▶ older jobs? ─▶ KEEP those together that go ─▶ request ─▶ END
  *       └── of those that went together before ──▲ ─────────▶ ─────────────────────────────────────────────▲
  */
 export function orderedBatch({ bounds, without }: Choices): Protocol<OrderedBatchState> {
@@ -158,8 +158,8 @@ function* deliverySteps(
 ): Iterable<Step<OrderedBatchState>> {
   if (place === 'to be fanned out') {
     yield ordinary(`ADD, ${index}`, entered(state, index));
-    // Since it got its order, none has a job of its own from the start.
-    if (bounds.ownJobs && state.deliveries.every((other) => /own job|fanned out/.test(other.place)))
+    // Those from before it got its order, and those of the time when it was disabled and discarded.
+    if (bounds.ownJobs)
       yield accident(
         `ADD with a job, ${index}`,
         withDeliveries(state, [index], { place: 'own job', isInOrder: true }),
@@ -195,10 +195,11 @@ function* take(
   if (begun === undefined && (isBehindJob || isBehindEvent))
     return yield ordinary(`run ${number} has ${head} wait`, withLane(state, { job: 'delayed' }));
   const wentTogether = begun !== undefined && lane.members !== undefined;
-  const isBesideJobs = deliveries.some(({ isInOrder }) => isInOrder);
-  const at = wentTogether || !isBesideJobs ? 'knows jobs' : 'has the lane';
   const taken = withLane(state, { job: activeFor(number), head });
-  yield ordinary(`run ${number} TAKEs ${head}`, withRun(taken, number, { ...IDLE, at, head, wentTogether }));
+  yield ordinary(
+    `run ${number} TAKEs ${head}`,
+    withRun(taken, number, { ...IDLE, at: 'has the lane', head, wentTogether }),
+  );
 }
 
 function* runSteps(
@@ -214,15 +215,6 @@ function* runSteps(
     ordinary(`run ${number} ${name}`, withRun(from, number, { ...run, ...change }));
   switch (run.at) {
     case 'has the lane': {
-      const waits = without !== 'an older delivery with a job of its own is waited for';
-      const first = state.deliveries.findIndex(({ place }) => place === 'own job');
-      yield step('looks for older jobs', {
-        at: 'knows jobs',
-        before: first >= 0 && waits ? first : undefined,
-      });
-      break;
-    }
-    case 'knows jobs': {
       const over = { read: [head], going: [], at: 'recorded' } as const;
       if (state.deliveries[head]?.hasEnded) yield step(`finds the end of ${head}`, over);
       else yield read(world, state, number, run);
@@ -242,15 +234,18 @@ function* runSteps(
       break;
     }
     case 'has loaded': {
-      const older = state.deliveries.slice(0, going.at(-1));
-      const waits =
-        without !== 'an older event on its queue is waited for' &&
-        older.some(({ place }) => place === 'to be fanned out');
-      const next = waits ? ({ at: 'knows all', going: [head] } as const) : ({ at: 'knows events' } as const);
-      yield step('looks for older events', next);
+      const early = 'older events are looked for before deliveries with jobs of their own';
+      if (without === early) yield lookForJobs(world, state, number, run, 'knows jobs');
+      else yield lookForEvents(world, state, number, run, 'knows events');
       break;
     }
     case 'knows events':
+      yield lookForJobs(world, state, number, run, 'may keep');
+      break;
+    case 'knows jobs':
+      yield lookForEvents(world, state, number, run, 'may keep');
+      break;
+    case 'may keep':
       yield keep(world, state, number, run);
       break;
     case 'knows all':
@@ -295,9 +290,8 @@ function read(
     return ordinary(`run ${number} can't read its lane any more`, withRun(state, number, IDLE));
   const former = members.filter((index) => isEntry(state, index));
   const entries = entriesOf(state);
-  const isBefore = (index: number, at: number) => at === 0 || run.before === undefined || index < run.before;
   const areFormer = former.length > 0 && former[0] === head;
-  const first = areFormer ? former : entries.slice(0, bounds.most).filter(isBefore);
+  const first = areFormer ? former : entries.slice(0, bounds.most);
   const isEarly = without === 'members are noted only once it is known what goes';
   const noted = areFormer || isEarly ? first : first.slice(0, 1);
   const begun = withLane(state, { head: first[0], members: noted });
@@ -305,6 +299,36 @@ function read(
     `run ${number} READs ${first.join()}`,
     withRun(begun, number, { ...run, at: 'has read', read: first }),
   );
+}
+
+function lookForEvents(
+  { without }: World,
+  state: OrderedBatchState,
+  number: number,
+  run: Run,
+  at: Run['at'],
+): Step<OrderedBatchState> {
+  const older = state.deliveries.slice(0, run.going.at(-1));
+  const waits =
+    without !== 'an older event on its queue is waited for' &&
+    older.some(({ place }) => place === 'to be fanned out');
+  const change = waits ? ({ at: 'knows all', going: [run.head] } as const) : { at };
+  return ordinary(`run ${number} looks for older events`, withRun(state, number, { ...run, ...change }));
+}
+
+/** Only what is before the first one with a job of its own goes. */
+function lookForJobs(
+  { without }: World,
+  state: OrderedBatchState,
+  number: number,
+  run: Run,
+  at: Run['at'],
+): Step<OrderedBatchState> {
+  const first = state.deliveries.findIndex(({ place }) => place === 'own job');
+  const waits = first >= 0 && without !== 'an older delivery with a job of its own is waited for';
+  const going = run.going.filter((index) => index === run.head || !waits || index < first);
+  const next = going.length > 1 ? at : 'knows all';
+  return ordinary(`run ${number} looks for older jobs`, withRun(state, number, { ...run, going, at: next }));
 }
 
 /** Just before the request. If others are between them by now, the first one goes alone. */

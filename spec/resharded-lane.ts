@@ -11,7 +11,8 @@ export type ReshardingRule =
   | 'the newest that waits for another shard is an entry there'
   | 'what was sent last moves with the entries'
   | 'what is requested again is an entry wherever its lane is'
-  | 'a turn that has begun in another shard is waited for';
+  | 'a turn that has begun in another shard is waited for'
+  | 'one that has its turn back looks again';
 
 export interface ReshardingBounds {
   readonly deliveries: number;
@@ -21,6 +22,8 @@ export interface ReshardingBounds {
   readonly attempts: number;
   /** How often a worker crashes or loses a lock. */
   readonly faults: number;
+  /** Where alone it does. Absent: anywhere. */
+  readonly faultsAt?: 'has turn';
   /** Whether a delivery may also be added with a job of its own, as by a version before. */
   readonly ownJobs: boolean;
   /** Whether only the newest of the lane is sent. */
@@ -188,7 +191,7 @@ function* stepsFrom(choices: Choices, state: ReshardingState): Iterable<Step<Res
     }
     if (isOfMove(at)) yield* moveSteps(choices, state, number, worker, at);
     else yield* headSteps(choices, state, number, worker, at);
-    yield* faultSteps(state, number, worker);
+    yield* faultSteps(choices, state, number, worker);
   }
 }
 
@@ -281,11 +284,12 @@ function* takeSteps(
 }
 
 function* faultSteps(
+  { bounds: { faultsAt } }: Choices,
   state: ReshardingState,
   number: number,
   worker: Worker,
 ): Iterable<Step<ReshardingState>> {
-  if (state.faultsLeft === 0) return;
+  if (state.faultsLeft === 0 || (faultsAt ?? worker.at) !== worker.at) return;
   const faulty = { ...state, faultsLeft: state.faultsLeft - 1 };
   const isOwner = isOwnerOf(state, number);
   const expired = isOwner ? withJobOf(faulty, worker, 'expired') : faulty;
@@ -341,10 +345,11 @@ function* headSteps(
         else yield step('looks at the events', { at: isBehindEvent ? 'later' : 'is last' });
       } else if (!isOwnerOf(state, number) || headOf(state, shard) !== event)
         yield step('has no turn', { at: 'later' });
-      else if (lane.head === event)
-        yield step(`sends ${event}`, { at: 'sending' }, withDelivery(state, event, { wasSent: true }));
-      else
+      else if (lane.head !== event)
         yield step('begins its turn', { at: 'has turn' }, withLane(state, shard, { ...lane, head: event }));
+      else if (delivery?.failures === 0 && without !== 'one that has its turn back looks again')
+        yield step('has its turn back', { at: 'has turn' });
+      else yield step(`sends ${event}`, { at: 'sending' }, withDelivery(state, event, { wasSent: true }));
       break;
     }
     case 'has turn': {

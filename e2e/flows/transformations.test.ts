@@ -22,6 +22,7 @@ interface Transformation {
   readonly version: number;
   readonly code: string;
   readonly enabled: boolean;
+  readonly saved_by_name: string | null;
 }
 
 interface ShownDelivery {
@@ -150,6 +151,8 @@ it('keeps versions, and goes back to one', async () => {
   expect(restored).toMatchObject({ version: 3, code: TEXT, enabled: true });
   const { body } = await client.expect<{ data: Transformation[] }>(200, 'GET', path);
   expect(body.data.map(({ version }) => version)).toEqual([3, 2, 1]);
+  // The name of the key.
+  expect(body.data.map(({ saved_by_name }) => saved_by_name)).toEqual(['flow', 'flow', 'flow']);
   await client.expect(404, 'POST', `${path}/9/restore`);
 });
 

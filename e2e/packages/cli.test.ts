@@ -51,6 +51,12 @@ async function lines<T>(args: readonly string[]): Promise<readonly T[]> {
     .map((line) => JSON.parse(line) as T);
 }
 
+interface Version {
+  readonly version: number;
+  readonly saved_by: string;
+  readonly saved_by_name: string;
+}
+
 interface Endpoint {
   readonly id: string;
   readonly status: string;
@@ -224,8 +230,11 @@ describe('as a script runs it', () => {
       'Cancelled',
     );
     expect(await json(['transform', 'restore', id, '1'])).toMatchObject({ version: 3, code: shout });
-    const versions = await lines<{ version: number }>(['transform', 'history', id]);
+    const versions = await lines<Version>(['transform', 'history', id]);
     expect(versions.map(({ version }) => version)).toEqual([3, 2, 1]);
+    const { stdout: table } = await succeed(['transform', 'history', id]);
+    const [{ saved_by, saved_by_name }] = versions as [Version];
+    expect([table.includes(saved_by_name), table.includes(saved_by)]).toEqual([true, false]);
     await succeed(['webhooks', 'delete', id, '--yes']);
   });
 

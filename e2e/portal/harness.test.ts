@@ -26,6 +26,14 @@ it('fails a test whose page asks another host, or breaks its policy, or throws',
   await page.evaluate(`console.error('never say never')`);
 });
 
+it('looks for what is not accessible once the page shows its heading', async () => {
+  const page = await portal().open('/healthz');
+  await page.evaluate(`document.title = document.documentElement.lang = 'en'`);
+  await page.evaluate(`document.body.innerHTML = '<main><h1 hidden>Loaded</h1></main>'`);
+  await page.evaluate(`setTimeout(() => { document.querySelector('h1').hidden = false }, 300)`);
+  await checkAccessibility(page);
+});
+
 it('finds what is not accessible, in the theme that it is in', async () => {
   const page = await portal().open('/healthz');
   await page.evaluate(`document.title = document.documentElement.lang = 'en'`);

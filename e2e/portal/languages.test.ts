@@ -98,31 +98,6 @@ it('has values beside their names, and names of webhooks in their order, where i
   expect(new Set(edges)).toEqual(new Set(['right']));
 });
 
-it.each(['ar', 'de'].flatMap((language) => [390, 1_280].map((width) => [language, width] as const)))(
-  'has room for the longest status of a delivery, in %s and %i px',
-  async (language, width) => {
-    const { client } = portal();
-    await client.register('https://receiver.example.com/hooks', ['*']);
-    await client.publish(QUICK_WIN.type, QUICK_WIN.data);
-    const prepare = async (page: Page) =>
-      await page.route(/\/v1\/deliveries\?/, async (route) => {
-        const response = await route.fetch();
-        // No worker runs that would give it up.
-        await route.fulfill({
-          response,
-          body: (await response.text()).replaceAll('"pending"', '"exhausted"'),
-        });
-      });
-    const page = await portal().signIn({ path: `/deliveries?language=${language}`, width, prepare });
-    await page.getByRole('cell').getByText(said(language, 'Exhausted')).first().waitFor();
-    const cut = await page.evaluate<readonly string[]>(
-      `[...document.querySelectorAll('td')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)`,
-    );
-    expect(cut.filter((text) => text.includes(said(language, 'Exhausted')))).toEqual([]);
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
-  },
-);
-
 it('says in its language why an event was not sent to a webhook', async () => {
   const { client } = portal();
   const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);

@@ -400,6 +400,37 @@ describe('the first steps of a new account', () => {
     expect(await checkSteadinessWithLateReads(portal(), wish)).toBeGreaterThan(5);
   });
 
+  it('are there as a whole before charts come below them', async () => {
+    const { client } = portal();
+    const ofIt = { 'x-account-id': 'lively' };
+    await client.expect(201, 'POST', '/v1/accounts', { id: 'lively' });
+    const webhook = { url: good.receiver.url, events: ['*'] };
+    await client.expect(201, 'POST', '/v1/webhooks', webhook, ofIt);
+    let isAnswered = false;
+    let onCounted = () => {};
+    const counted = new Promise<void>((resolve) => {
+      onCounted = resolve;
+    });
+    const page = await portal().signIn({
+      path: '/overview',
+      account_id: 'lively',
+      capabilities: ['read', 'webhooks'],
+      prepare: (blank) =>
+        blank.route('**/v1/event-types', async (route) => {
+          await counted;
+          await route.fulfill({ response: await route.fetch() });
+          isAnswered = true;
+        }),
+    });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await client.expect(202, 'POST', '/v1/events', QUICK_WIN, ofIt);
+    await card(page, 'Attempts', '1').waitFor();
+    onCounted();
+    await figure(page, 'Success rate').locator('canvas').waitFor();
+    await until(async () => isAnswered || undefined);
+    await checkSteadiness(page);
+  });
+
   it('are not shown where there was something', async () => {
     const page = await portal().signIn({ path: '/overview' });
     await page.getByRole('table', { name: 'About to be disabled' }).getByText('An old system').waitFor();

@@ -26,6 +26,7 @@ export interface DeliveryView {
     readonly reason: string;
     readonly since: string | null;
     readonly until: string | null;
+    readonly waits_for: string | null;
   } | null;
   readonly attempts: readonly {
     number: number;

@@ -55,6 +55,8 @@ interface Figures {
   readonly lcp: number;
   /** https://web.dev/articles/cls: how much moves by itself until the page is at rest. */
   readonly cls: number;
+  /** What moved then, each with from where to where. */
+  readonly moves: readonly string[];
   /** The slowest click or key, from its input to the next picture. Milliseconds. */
   readonly input: number;
   /** Bytes of files, compressed as a browser gets them over plain HTTP. */
@@ -63,12 +65,14 @@ interface Figures {
   readonly ahead: number;
 }
 
+const MOST_SHIFT = 0.05;
+
 /** Sizes are also bounds of the build, which has them from its list of files: apps/portal/build/check-first-load.ts. */
 const AIMS = [
   { name: 'first load, kB', atMost: 160, of: ({ firstLoad }: Figures) => firstLoad / 1_000 },
   { name: 'charts, kB', atMost: 60, of: ({ charts }: Figures) => charts / 1_000 },
   { name: 'loaded ahead, kB', atMost: 200, of: ({ ahead }: Figures) => ahead / 1_000 },
-  { name: 'layout shift', atMost: 0.05, of: ({ cls }: Figures) => cls },
+  { name: 'layout shift', atMost: MOST_SHIFT, of: ({ cls }: Figures) => cls },
   { name: 'largest part painted after, ms', atMost: 1_000, of: ({ lcp }: Figures) => lcp, isTime: true },
   { name: 'slowest input, ms', atMost: 100, of: ({ input }: Figures) => input, isTime: true },
 ];
@@ -95,6 +99,9 @@ export async function runPortalSuite({ build, short, rounds, scene, json }: Suit
         measured.push(await measure(browser, service, wished));
       }
       rows.push(...rowsOf(name, measured));
+      for (const { cls, moves } of measured)
+        if (cls > MOST_SHIFT)
+          console.info([`${name}: layout shift ${cls.toFixed(3)}`, ...moves].join('\n  '));
     }
     print(rows);
     await writeJson(json, { ratios: rows.map((row) => ({ ...row, plain: 0, service: row.value })) });
@@ -146,13 +153,13 @@ async function measure(browser: Browser, service: BuiltService, scene: Scene): P
         throw new Error(await tellWhatIsThere(page, troubles), { cause: error });
       });
     await untilAtRest(page, files);
-    const { lcp, cls } = await read(page);
+    const { lcp, cls, moves } = await read(page);
     const sizes = await sizesOf(files);
     await use(page);
     await typeInFind(page);
     // The observer is told of an input after the picture that follows it.
     await page.waitForTimeout(AT_REST_MS);
-    return { lcp, cls, input: (await read(page)).input, ...sizes };
+    return { lcp, cls, moves, input: (await read(page)).input, ...sizes };
   } finally {
     await context.close();
   }
@@ -241,16 +248,24 @@ async function typeInFind(page: Page): Promise<void> {
 }
 
 /** Runs in the page, before its own code. */
-const OBSERVE = `window.benchFigures = { lcp: 0, cls: 0, input: 0 };
+const OBSERVE = `window.benchFigures = { lcp: 0, cls: 0, input: 0, moves: [] };
+const tell = ({ value, startTime, sources }) => value.toFixed(3) + ' after ' + Math.round(startTime) + ' ms: ' +
+  sources.map(({ node, previousRect, currentRect }) => [
+    node?.className || node?.nodeName, 'from', previousRect.top, 'to', currentRect.top, 'px,', previousRect.height, 'to', currentRect.height, 'px high',
+  ].join(' ')).join('; ');
 const observe = (type, take, more) => new PerformanceObserver((list) => list.getEntries().forEach(take)).observe({ type, buffered: true, ...more });
 observe('largest-contentful-paint', ({ startTime }) => { window.benchFigures.lcp = startTime; });
-observe('layout-shift', ({ value, hadRecentInput }) => { if (!hadRecentInput) window.benchFigures.cls += value; });
+observe('layout-shift', (entry) => { 
+  if (entry.hadRecentInput) return;
+  window.benchFigures.cls += entry.value;
+  window.benchFigures.moves.push(tell(entry));
+});
 observe('event', ({ duration, interactionId }) => {
   if (interactionId) window.benchFigures.input = Math.max(window.benchFigures.input, duration);
 }, { durationThreshold: 16 });`;
 
 const read = async (page: Page) =>
-  await page.evaluate<Pick<Figures, 'lcp' | 'cls' | 'input'>>('window.benchFigures');
+  await page.evaluate<Pick<Figures, 'lcp' | 'cls' | 'moves' | 'input'>>('window.benchFigures');
 
 interface Row {
   readonly scene: string;

@@ -22,8 +22,8 @@ const RUN_AXE = `axe.run({
  * The checker comes in through the debugger, not as a script of the page: the page's own policy stays in force.
  */
 export async function checkAccessibility(page: Page): Promise<void> {
-  // A page that is being loaded has no heading yet.
-  await page.locator('h1, [role="dialog"], [role="alertdialog"]').first().waitFor({ state: 'attached' });
+  // A page that is being loaded has no heading yet, or hides the one of the page before.
+  await page.locator(':is(h1, [role="dialog"], [role="alertdialog"]):visible').first().waitFor();
   await page.evaluate(PROVIDE_AXE);
   for (const theme of THEMES) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });

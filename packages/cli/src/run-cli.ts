@@ -2,6 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import type { Cli, Environment, GlobalFlags } from './cli';
 import { exampleOf } from './commands/example';
 import { describeFailure } from './failures/describe-failure';
+import { didYouMean } from './failures/did-you-mean';
 import { EXIT_CODES, type ExitCode } from './failures/exit-codes';
 import { Prompt } from './input/prompt';
 import type { Interrupts } from './interrupts';
@@ -40,11 +41,9 @@ export async function runCli(args: readonly string[], given: CliProcess): Promis
   } catch (error) {
     // Help that was asked for ends with 0.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT_CODES.ok;
-    const { exitCode, lines, document } = describeFailure(
-      error,
-      environment,
-      exampleOf(commandIn(program, args)),
-    );
+    const command = commandIn(program, args);
+    const hint = await didYouMean(error, command, args, cli);
+    const { exitCode, lines, document } = describeFailure(error, environment, exampleOf(command), hint);
     if (output.isJson && document) output.note(JSON.stringify({ error: document }));
     else for (const line of lines) output.note(line);
     return exitCode;

@@ -23,7 +23,10 @@ import { ScriptFault } from './read-tags.mjs';
 export function writeModule(file, known, knownTypes) {
   const { path, tags: fileTags } = file;
   const imports = new Imports(file, knownTypes);
-  const records = new Map(fileTags.records.map(({ name, members }) => [name, members]));
+  const files = [...new Set(known.map(({ file: each }) => each)), file];
+  const records = new Map(
+    files.flatMap((each) => each.tags.records.map(({ name, members }) => [name, { members, from: each }])),
+  );
   const parts = [
     ...file.helpers.map(helperText),
     ...fileTags.records.flatMap(recordTexts),
@@ -105,7 +108,8 @@ export function writeModule(file, known, knownTypes) {
       case 'object':
         return `{ ${type.members.map((member) => `readonly ${camelCase(member.name)}: ${typeText(member.type)}`).join('; ')} }`;
       case 'named':
-        if (records.has(type.name)) return pascalCase(type.name);
+        if (isRecord(type))
+          return importRecord(`type ${pascalCase(type.name)}`, type.name).slice('type '.length);
         imports.addType(type.name);
         return type.name;
     }
@@ -214,7 +218,10 @@ export function writeModule(file, known, knownTypes) {
   function usesTexts(type) {
     if (type.kind === 'shared') return true;
     if (type.kind === 'optional' || type.kind === 'list') return usesTexts(type.of);
-    return type.kind === 'named' && (records.get(type.name) ?? []).some((member) => usesTexts(member.type));
+    return (
+      type.kind === 'named' &&
+      (records.get(type.name)?.members ?? []).some((member) => usesTexts(member.type))
+    );
   }
 
   /** What was replied, as its type. @param {Type} type @param {string} value @returns {string} */
@@ -250,7 +257,15 @@ export function writeModule(file, known, knownTypes) {
 
   /** @param {Type} type @param {string} row */
   function readRow(type, row) {
-    return `read${typeText(type)}(${row}${usesTexts(type) ? ', texts' : ''})`;
+    const name = type.kind === 'named' ? type.name : '';
+    return `${importRecord(`read${pascalCase(name)}`, name)}(${row}${usesTexts(type) ? ', texts' : ''})`;
+  }
+
+  /** @param {string} imported what its module exports of a record @param {string} name of that */
+  function importRecord(imported, name) {
+    const from = records.get(name)?.from;
+    if (from && from !== file) imports.add(imported, from.path.replace(/\.lua$/, '.script'));
+    return imported;
   }
 
   /** @param {Type} type */

@@ -10,6 +10,7 @@ import { fakePublishingParts } from '@hookferry/core/testing/fake-publishing-par
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { type RedisServer, startRedisServer } from '@hookferry/core/testing/redis-server';
+import { standStill } from '@hookferry/core/testing/stand-still';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '@hookferry/core/testing/unique-ids';
 import { Queue } from 'bullmq';
@@ -244,7 +245,6 @@ describe('publish, while Redis', () => {
 
 describe('publish, in a process that stands still for longer than its patience', () => {
   /** As on a busy machine: all others run, and this process does not. */
-  const standStill = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   // ioredis gives a connection up after five seconds without a reply.
   const stops = [1_800, 6_000];
 

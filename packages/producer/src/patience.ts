@@ -43,6 +43,6 @@ export class Patience {
   async #untilOver(signal: AbortSignal): Promise<never> {
     for (let leftMs = this.leftMs; leftMs > 0; leftMs = this.leftMs)
       await wait(leftMs, undefined, { signal });
-    throw new Error('Redis did not reply in time');
+    throw new Error('No reply came in time.');
   }
 }

@@ -1,5 +1,6 @@
 import { compileDataSchema } from '@hookferry/core/accounts/event-types/compile-data-schema';
 import { type LocalServer, startHttpServer } from '@hookferry/core/testing/local-server';
+import { standStill } from '@hookferry/core/testing/stand-still';
 import { createSchemaCheck, type EventSchemaOptions } from './schemas';
 
 const ORDER = {
@@ -12,8 +13,10 @@ const NOT_FOUND = { code: 'not_found' };
 /** In the place of the API: the schema that it gives now, and what it was asked. */
 let answer: { status: number; body: unknown };
 let asked: { path: string | undefined; etag: string | undefined }[];
+let onAnswered: () => void;
 let api: LocalServer;
 beforeEach(async () => {
+  onAnswered = () => {};
   answer = { status: 200, body: ORDER };
   asked = [];
   api = await startHttpServer(({ url, headers }, response) => {
@@ -23,6 +26,7 @@ beforeEach(async () => {
     const isKnown = status === 200 && headers['if-none-match'] === etag;
     response.writeHead(isKnown ? 304 : status, { 'content-type': 'application/json', etag });
     response.end(isKnown ? '' : JSON.stringify(body));
+    onAnswered();
   });
 });
 afterEach(() => api.close());
@@ -39,6 +43,14 @@ it('names every fault as the API does, and reads a schema once for events that p
     { pointer: '/data/id', detail: 'is required, and must be a string' },
     { pointer: '/data/total', detail: 'must be a number' },
   ]);
+});
+
+it('reads a schema that has come while this process stood still', async () => {
+  const whileAnswered = jest.fn(() => standStill(1_500));
+  onAnswered = whileAnswered;
+  const check = checkBy({ timeoutMs: 1_000, whenUnreachable: 'refuse' });
+  expect(await check('order.created', { id: 'ord_1' })).toEqual([]);
+  expect(whileAnswered).toHaveBeenCalledTimes(1);
 });
 
 it('words every fault as the service does', async () => {

@@ -2,6 +2,7 @@ import { Ajv2020, type AnySchema } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { CheckEvent, EventFault } from './check-event';
 import { faultOf } from './fault-words';
+import { Patience } from './patience';
 
 export interface EventSchemaOptions {
   /** The address of the service's API, such as `https://webhooks.example.com`. Schemas need no API key. */
@@ -76,19 +77,22 @@ export function createSchemaCheck(options: EventSchemaOptions): CheckEvent {
   async function read(type: string): Promise<Known | undefined> {
     if (Date.now() < pausedUntil)
       throw new Error('The schemas of the service could not be read a moment ago.');
+    const patience = new Patience(timeoutMs);
+    const request = new AbortController();
     try {
       const before = known.get(type);
-      const response = await fetch(new URL(`v1/event-types/${encodeURIComponent(type)}/schema`, base), {
-        headers: before?.etag ? { 'if-none-match': before.etag } : {},
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      const schema = await schemaOf(response, before);
+      const url = new URL(`v1/event-types/${encodeURIComponent(type)}/schema`, base);
+      const headers = before?.etag ? { 'if-none-match': before.etag } : {};
+      const response = await patience.of(fetch(url, { headers, signal: request.signal }));
+      const schema = await patience.of(schemaOf(response, before));
       if (schema) known.set(type, schema);
       else known.delete(type);
       return schema;
     } catch (error) {
       pausedUntil = Date.now() + PAUSE_MS;
       throw new Error(`The schema of ${type} could not be read from ${base.origin}.`, { cause: error });
+    } finally {
+      request.abort();
     }
   }
 

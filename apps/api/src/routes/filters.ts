@@ -74,6 +74,10 @@ const resultSchema = z
       .array(explainedSchema)
       .readonly()
       .meta({ description: 'The conditions of the filter, each with its result.' }),
+    left_out_by: z.array(explainedSchema).readonly().meta({
+      description:
+        'The conditions that left the event out. One that holds stands within `$not`. Empty if the event passes.',
+    }),
   })
   .meta({ id: 'FilterResult' });
 
@@ -146,12 +150,13 @@ function presentTrials(trials: readonly Trial[]): z.infer<typeof triedSchema> {
   };
 }
 
-function presentTrial({ event, type, matches, because }: Trial): z.infer<typeof resultSchema> {
+function presentTrial({ event, type, matches, because, leftOutBy }: Trial): z.infer<typeof resultSchema> {
   return {
     event_id: event?.id ?? null,
     event_type: type ?? null,
     created_at: event === undefined ? null : formatTime(event.createdAt),
     matches: matches ?? null,
     because: because satisfies readonly Explained[],
+    left_out_by: leftOutBy satisfies readonly Explained[],
   };
 }

@@ -23,6 +23,12 @@ const holdSchema = z
       .describe(
         'When the delivery was held. Its reason may have been another one then. Null: in a list, or it is not known.',
       ),
+    waits_for: z
+      .string()
+      .nullable()
+      .describe(
+        'The id of the event whose delivery to the webhook goes first. Null: the reason is not `ordering`, or that event is still on the queue.',
+      ),
   })
   .meta({ id: 'Hold' });
 
@@ -199,8 +205,9 @@ function presentMembers(delivery: Delivery): z.infer<typeof deliveryMembers> {
   };
 }
 
-function presentHold({ reason, until, since }: NonNullable<Delivery['hold']>): z.infer<typeof holdSchema> {
-  return { reason, until: formatTimeOrNull(until), since: formatTimeOrNull(since) };
+function presentHold(hold: NonNullable<Delivery['hold']>): z.infer<typeof holdSchema> {
+  const { reason, until, since, waitsFor = null } = hold;
+  return { reason, until: formatTimeOrNull(until), since: formatTimeOrNull(since), waits_for: waitsFor };
 }
 
 /** A single delivery, with each of its attempts. */

@@ -37,6 +37,12 @@ const versionShape = {
   code: z.string().describe('The code of the version, in JavaScript.'),
   saved_at: timeSchema.describe('When the version was saved.'),
   saved_by: z.string().describe('The id of the API key or the portal session that saved it.'),
+  saved_by_name: z
+    .string()
+    .nullable()
+    .describe(
+      'The name of that API key, or the label of that portal session, as it was then. Null: it had none, or it is a key of the operator.',
+    ),
 };
 const versionSchema = z.object(versionShape).meta({ id: 'TransformationVersion' });
 const transformationSchema = z
@@ -47,8 +53,9 @@ const transformationSchema = z
   })
   .meta({ id: 'Transformation' });
 
-function presentVersion({ version, code, savedAt, savedBy }: SavedVersion) {
-  return { version, code, saved_at: formatTime(savedAt), saved_by: savedBy };
+function presentVersion({ version, code, savedAt, savedBy, savedByName }: SavedVersion) {
+  const by = { saved_by: savedBy, saved_by_name: savedByName ?? null };
+  return { version, code, saved_at: formatTime(savedAt), ...by };
 }
 
 function present(transformation: Transformation): z.infer<typeof transformationSchema> {

@@ -7,11 +7,12 @@ import { queryKeys } from './query-keys';
 export type EventType = components['schemas']['EventType'];
 
 /** The catalogue: all of it at once. */
-export function useEventTypes() {
+export function useEventTypes({ isWanted = true }: { readonly isWanted?: boolean } = {}) {
   const api = useApi();
   return useQuery({
     queryKey: queryKeys.eventTypes(),
     queryFn: async ({ signal }) => (await ask(api.GET('/v1/event-types', { signal }))).data,
+    enabled: isWanted,
   });
 }
 

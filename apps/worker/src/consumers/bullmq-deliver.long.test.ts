@@ -649,40 +649,93 @@ async function beginElsewhere(redis: RedisClient, other: QueueShard, delivery: N
   return { lanes, owned, end };
 }
 
-it('waits for a newer one whose turn has begun in another shard, where it was requested again meanwhile', async () => {
+it.each([
+  ['', false],
+  [', also if its worker has died that had begun its own turn and not looked for another one', true],
+])(
+  'waits for a newer one whose turn has begun in another shard, where it was requested again meanwhile%s',
+  async (_also, hasBegun) => {
+    const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+    const redis = connect(url);
+    const endpoint = buildEndpoint({ ordering: 'strict' });
+    await endpointStore.create(endpoint);
+    const { accountId, id: endpointId } = endpoint;
+    const { deliveryQueue, placement, shards, other } = splitOver(redis);
+    const now = systemClock();
+    const [older, newer] = [
+      buildEvent({ accountId, acceptedAt: now - 2 }),
+      buildEvent({ accountId, acceptedAt: now - 1 }),
+    ];
+    const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+    for (const event of [older, newer]) {
+      await eventStore.save(event)(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+      await deliveryStore.append({ endpointId, eventId: event.id }, fact);
+    }
+    const entryOf = ({ id: eventId, acceptedAt }: typeof older) => {
+      return { accountId, endpointId, eventId, acceptedAt, isInLane: true };
+    };
+    const underWay = await beginElsewhere(redis, other, entryOf(newer), laneNameOf(endpointId));
+    const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: now } as const;
+    await deliveryQueue.addRequested([{ ...entryOf(older), request }]);
+    if (hasBegun) {
+      const job = createJobKeys('bull', DELIVERIES_QUEUE).job(laneJobIdOf(laneNameOf(endpointId)));
+      await client.hset(job, { head: older.id, [jobFields.attemptsStarted]: 1, [jobFields.stalledCount]: 1 });
+    }
+
+    const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
+    start();
+    const { delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
+    while ((await client.zcard(delayed)) === 0 && sentIds().length === 0) await immediate();
+    expect(sentIds()).toEqual([]);
+    await underWay.end();
+    while ((await deliveryQueue.requestOf({ endpointId, eventId: older.id })) !== 'no_job') await immediate();
+    expect(sentIds()).toEqual([older.id]);
+  },
+);
+
+it('goes behind an older event that is fanned out, with a job of its own, while it looks for older ones', async () => {
   const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
   const redis = connect(url);
   const endpoint = buildEndpoint({ ordering: 'strict' });
   await endpointStore.create(endpoint);
   const { accountId, id: endpointId } = endpoint;
-  const { deliveryQueue, placement, shards, other } = splitOver(redis);
+  const { deliveryQueue, besideLanes, oldestEvents } = buildAdmission({ redis, clock: systemClock });
   const now = systemClock();
-  const [older, newer] = [
-    buildEvent({ accountId, acceptedAt: now - 2 }),
-    buildEvent({ accountId, acceptedAt: now - 1 }),
-  ];
-  const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
-  for (const event of [older, newer]) {
+  const [older, newer] = [-2, -1].map((ms) => {
+    const { id: eventId, acceptedAt, ...event } = buildEvent({ accountId, acceptedAt: now + ms });
+    return { event: { id: eventId, acceptedAt, ...event }, accountId, endpointId, eventId, acceptedAt };
+  }) as [OwnEvent, OwnEvent];
+  for (const { event, eventId, acceptedAt } of [older, newer]) {
     await eventStore.save(event)(client);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
-    await deliveryStore.append({ endpointId, eventId: event.id }, fact);
+    await deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], acceptedAt))(client);
   }
-  const entryOf = ({ id: eventId, acceptedAt }: typeof older) => {
-    return { accountId, endpointId, eventId, acceptedAt, isInLane: true };
-  };
-  const underWay = await beginElsewhere(redis, other, entryOf(newer), laneNameOf(endpointId));
-  const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: now } as const;
-  await deliveryQueue.addRequested([{ ...entryOf(older), request }]);
-
-  const { start, sentIds } = openProcess(redis, { shards, change: { placement, deliveryQueue } });
+  await deliveryQueue.addAll([{ ...newer, isInLane: true }]);
+  let isFannedOut = false;
+  // With several shards a worker looks for itself.
+  const all = () => [{ prefix: 'bull' }, { prefix: '{other}' }];
+  const placement = new DeliveryPlacement(redis, { ...oneShard('bull'), all, isStable: true });
+  const { start, sentIds } = openProcess(redis, {
+    change: {
+      placement,
+      oldestEvents: withMethods(oldestEvents, {
+        async hasOlder(event: Parameters<typeof oldestEvents.hasOlder>[0]) {
+          if (event.id === newer.eventId && !isFannedOut) {
+            isFannedOut = true;
+            await besideLanes.join(endpointId, [older])(client);
+            await deliveryQueue.addAll([{ accountId, endpointId, eventId: older.eventId }]);
+          }
+          return await oldestEvents.hasOlder(event);
+        },
+      }),
+    },
+  });
   start();
-  const { delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
-  while ((await client.zcard(delayed)) === 0 && sentIds().length === 0) await immediate();
-  expect(sentIds()).toEqual([]);
-  await underWay.end();
-  while ((await deliveryQueue.requestOf({ endpointId, eventId: older.id })) !== 'no_job') await immediate();
-  expect(sentIds()).toEqual([older.id]);
+  while (sentIds().length < 2) await immediate();
+  expect(sentIds()).toEqual([older.eventId, newer.eventId]);
 });
+
+type OwnEvent = NewDelivery & { readonly event: ReturnType<typeof buildEvent>; readonly acceptedAt: number };
 
 describe('the newest of a group, in place of an older one', () => {
   async function arrangeGroup(aheadMs = -1_000, windowMs = 1, retention = testRetention) {
@@ -698,17 +751,20 @@ describe('the newest of a group, in place of an older one', () => {
     const lane = queueKeysOf('bull').lane(name);
     const begunAt = systemClock() + aheadMs;
     const build = (i: number) => buildEvent({ accountId, group, acceptedAt: begunAt + i });
+    async function save({ id: eventId, acceptedAt, ...event }: ReturnType<typeof build>) {
+      await eventStore.save({ ...event, id: eventId, acceptedAt })(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], acceptedAt))(client);
+    }
     async function add(event: ReturnType<typeof build>) {
       const { id: eventId, acceptedAt } = event;
       const entry = { accountId, endpointId, eventId, acceptedAt, isInLane: true, line };
-      await eventStore.save(event)(client);
-      await deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], acceptedAt))(client);
+      await save(event);
       await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
       return entry;
     }
     return {
       ...arranged,
-      ...{ redis, name, build, add },
+      ...{ redis, name, build, save, add },
       older: await add(build(0)),
       newest: await add(build(1)),
       isLaneEmpty: async () => (await client.exists(lane)) === 0,
@@ -913,6 +969,15 @@ describe('the newest of a group, in place of an older one', () => {
     ['all are to be sent, once it was tried in vain', {}, ['http_5xx']],
     ['in batches, once it was tried in vain', { batch: { max_events: 5 } }, ['http_5xx']],
     ['in strict order, once it was tried in vain', { ordering: 'strict' }, ['http_5xx']],
+    ['all are to be sent, once its worker has died', {}, ['its worker has died']],
+    ['in batches, once its worker has died', { batch: { max_events: 5 } }, ['its worker has died']],
+    ['in strict order, once its worker has died', { ordering: 'strict' }, ['its worker has died']],
+    ['without an order, once its worker has died', { ordering: 'none' }, ['its worker has died']],
+    [
+      'in batches without an order, once its worker has died',
+      { ordering: 'none', batch: { max_events: 5, max_wait_ms: 60_000 } },
+      ['its worker has died'],
+    ],
   ] as const)('is the last one of them that is sent, also if by then %s', async (_how, change, failures) => {
     const { redis, client, endpointStore, deliveryStore, older, newest, ...group } = await arrangeGroup();
     const { accountId, endpointId } = newest;
@@ -938,11 +1003,12 @@ describe('the newest of a group, in place of an older one', () => {
       await lanes.begin(owned, newest.eventId, 'newest');
       await lanes.markSent(owned, newest);
       const nextAttemptAt = newest.acceptedAt;
-      await deliveryStore.append(newest, {
-        kind: 'attempted',
-        attempt: buildAttempt({ outcome }),
-        nextAttemptAt,
-      });
+      if (outcome !== 'its worker has died')
+        await deliveryStore.append(newest, {
+          kind: 'attempted',
+          attempt: buildAttempt({ outcome }),
+          nextAttemptAt,
+        });
       await changeSettings();
       const [{ lock, active, wait }, id] = [createJobKeys('bull', DELIVERIES_QUEUE), laneJobIdOf(group.name)];
       await client.multi().del(lock(id)).lrem(active, 0, id).lpush(wait, id).exec();
@@ -956,6 +1022,65 @@ describe('the newest of a group, in place of an older one', () => {
       status: 'superseded',
       supersededBy: newest.eventId,
     });
+  });
+
+  it.each([
+    ['behind a hundred that were requested again', 0, 120, 204],
+    ['of which there are hundreds, when it is to be tried again', 480, 0, 500],
+  ])(
+    'supersedes all older ones before they leave its group, also those %s',
+    async (_which, others, requested, firstStatus) => {
+      const { redis, client, endpointStore, deliveryStore, older, newest, ...group } = await arrangeGroup();
+      const { accountId, endpointId } = newest;
+      const save = async (ms: number, count: number) => {
+        const events = Array.from({ length: count }, () => group.build(ms));
+        await Promise.all(events.map(group.save));
+        return events.map(({ id: eventId, acceptedAt }) => ({ ...newest, eventId, acceptedAt }));
+      };
+      const [again, before] = [await save(-2, requested), await save(-1, others)];
+      const ended = { kind: 'superseded', by: newest.eventId } as const;
+      for (const each of again) await deliveryStore.append(each, ended);
+      const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: systemClock() } as const;
+      const queue = new DeliveryQueue(redis, oneShard('bull'));
+      await queue.addAll(before);
+      await queue.addRequested(again.map((each) => ({ ...each, request })));
+      const { start, sentIds } = openProcess(redis, {
+        change: { retrySchedule: [1, 60_000] },
+        async receive() {
+          if (sentIds().length > 1) return responded(204);
+          await endpointStore.update(accountId, endpointId, (former) => ({
+            ...former,
+            coalesce: undefined,
+            ordering: 'none',
+          }));
+          return responded(firstStatus);
+        },
+      });
+      start();
+      while (!(await group.isLaneEmpty())) await immediate();
+      const { prioritized, active, delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
+      while ((await client.exists(prioritized, active, delayed)) > 0) await immediate();
+      for (const each of [older, ...before])
+        expect(await group.readRecord(each)).toMatchObject({ status: 'superseded' });
+      expect(new Set(sentIds())).toEqual(new Set([newest, ...again].map(({ eventId }) => eventId)));
+    },
+  );
+
+  it('goes behind older ones if its worker has died before its request, and all are to be sent by then', async () => {
+    const { redis, client, endpointStore, older, newest, ...group } = await arrangeGroup();
+    const [{ job }] = await createAtomic(redis)([
+      new RunningJobs(redis, { prefix: 'bull' }, 30_000).take('token'),
+    ]);
+    const owned = { ...newest, lane: group.name, token: job?.token ?? '', wasHeld: false };
+    await new RunningLanes(redis, { prefix: 'bull' }).begin(owned, newest.eventId, 'newest');
+    const { accountId, endpointId } = newest;
+    await endpointStore.update(accountId, endpointId, (before) => ({ ...before, coalesce: undefined }));
+    const [{ lock, active, wait }, id] = [createJobKeys('bull', DELIVERIES_QUEUE), laneJobIdOf(group.name)];
+    await client.multi().del(lock(id)).lrem(active, 0, id).lpush(wait, id).exec();
+    const { start, sentIds } = openProcess(redis);
+    start();
+    while (!(await group.isLaneEmpty())) await immediate();
+    expect(sentIds()).toEqual([older.eventId, newest.eventId]);
   });
 
   it('supersedes none that is redelivered once all are to be sent', async () => {
@@ -1061,6 +1186,7 @@ describe('in one request', () => {
       ...{ client, redis, accountId, events, deliveryStore },
       /** Adds the one at a place, to the lane or with a job of its own. */
       async add(place: number, isInLane: boolean): Promise<void> {
+        if (!isInLane) await besideLanes.join(endpointId, deliveries.slice(place, place + 1))(client);
         await deliveryQueue.addAll(deliveries.slice(place, place + 1).map((one) => ({ ...one, isInLane })));
       },
       /** As if a worker had died that took the job of the lane and read nothing. */
@@ -1154,24 +1280,30 @@ describe('in one request', () => {
     },
   );
 
-  it('goes none behind an older event that is fanned out between the look at the lane and that at older events', async () => {
-    const where = ['in the lane', 'not yet', 'in the lane'] as const;
-    const { redis, add, untilLaneIsEmpty, sentIn } = await arrangeLane({ ordering: 'strict' }, where);
-    const { oldestEvents } = buildAdmission({ redis, clock: systemClock });
-    const { start, requests } = openProcess(redis, {
-      change: {
-        oldestEvents: withMethods(oldestEvents, {
-          async hasOlder(event: Parameters<typeof oldestEvents.hasOlder>[0]) {
-            await add(1, true);
-            return await oldestEvents.hasOlder(event);
-          },
-        }),
-      },
-    });
-    start();
-    await untilLaneIsEmpty();
-    expect(sentIn(requests)).toEqual([[0], [1, 2]]);
-  });
+  it.each([
+    ['', true],
+    [', with a job of its own', false],
+  ])(
+    'goes none behind an older event that is fanned out between the look at the lane and that at older events%s',
+    async (_how, isInLane) => {
+      const where = ['in the lane', 'not yet', 'in the lane'] as const;
+      const { redis, add, untilLaneIsEmpty, sentIn } = await arrangeLane({ ordering: 'strict' }, where);
+      const { oldestEvents } = buildAdmission({ redis, clock: systemClock });
+      const { start, requests } = openProcess(redis, {
+        change: {
+          oldestEvents: withMethods(oldestEvents, {
+            async hasOlder(event: Parameters<typeof oldestEvents.hasOlder>[0]) {
+              await add(1, isInLane);
+              return await oldestEvents.hasOlder(event);
+            },
+          }),
+        },
+      });
+      start();
+      await untilLaneIsEmpty();
+      expect(sentIn(requests)).toEqual([[0], [1, 2]]);
+    },
+  );
 
   it('goes none before one that was written to since a worker who took them over has read it', async () => {
     const where = ['in the lane', 'in the lane', 'in the lane'] as const;

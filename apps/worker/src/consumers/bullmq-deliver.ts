@@ -206,7 +206,7 @@ async function moveLane(
   lane: OwnedLane,
   head: TakenEntry,
 ): Promise<DeliverResult> {
-  const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
+  const entries = await runningLanes.list(lane.lane, 0, MOVED_AT_ONCE);
   const events = await placement.moveEntriesHome(lane, entries, head);
   if (events.length === 0 && entries.length > 0) return MOVE_LATER;
   await owned.endBy(runningLanes.forget(lane, events));

@@ -134,6 +134,7 @@ function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: Deliv
     place,
     isBesideJobs,
     wasHeld: owned.holds !== undefined,
+    hadBegun: head.hadBegun,
     wentTogether: head.hadBegun && head.members !== undefined,
     sent,
     goesAsNewest,
@@ -142,6 +143,7 @@ function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: Deliv
       if (hasBegun) owned.goInOrder();
       return hasBegun;
     },
+    giveTurnBack: () => owned.giveTurnBack(),
     markSent: () => runningLanes.markSent(lane, own),
     unmarkSent: () => runningLanes.unmarkSent(lane, own, sent),
     findOutside: (entries) => runningLanes.findOutside(name, entries),
@@ -153,17 +155,12 @@ function laneOf(owned: OwnedJob, lane: OwnedLane, head: TakenEntry, batch: Deliv
       return runInPlace(other);
     },
     waitInWindow: () => runningLanes.waitInWindow(lane),
-    hold: async (hold, previousStartedAt, fullAt) => {
-      const isHeld = await runningLanes.hold(lane, hold, previousStartedAt, fullAt);
-      if (isHeld && fullAt !== undefined) owned.waitForMore();
-      return isHeld;
-    },
-    close: async (hold) => {
-      const isHeld = await runningLanes.close(lane, own, hold);
+    hold: async (hold) => {
+      const isHeld = await runningLanes.hold(lane, hold, own);
       if (isHeld && hold.fullAt !== undefined) owned.waitForMore();
       return isHeld;
     },
-    listFirst: (most) => runningLanes.listFirst(name, most),
+    list: (from, most) => runningLanes.list(name, from, most),
     drop: (events) => runningLanes.drop(name, events),
     leave: (entries) => owned.endBy(runningLanes.leave(lane, entries)),
   };

@@ -20,7 +20,6 @@ import type {
   BatchBounds,
   BatchMember,
   OwnedBatch,
-  PlacedMember,
   RunningBatches,
 } from '@hookferry/core/queue/bullmq-running-batches';
 import type {
@@ -178,6 +177,12 @@ export class OwnedJob {
     if (lane) this.#lane = { ...lane, head: { ...lane.head, isInBatches: false } };
   }
 
+  /** If it is put off, the turn of its head ends, though it had begun before. */
+  giveTurnBack(): void {
+    const lane = this.#lane;
+    if (lane) this.#lane = { ...lane, head: { ...lane.head, hadBegun: false } };
+  }
+
   /** Its lane goes on as soon as more are in it. */
   waitForMore(): void {
     this.#waitsForMore = true;
@@ -188,7 +193,7 @@ export class OwnedJob {
    *
    * @returns none: the lane is not the worker's any more.
    */
-  async formBatch(bounds: BatchBounds): Promise<readonly PlacedMember[]> {
+  async formBatch(bounds: BatchBounds): Promise<readonly BatchMember[]> {
     const { atomic, runningBatches } = this.parts;
     if (!this.#lane || this.#hasEnded) return [];
     const { accountId, endpointId, token } = this.#lane.owned;
@@ -205,7 +210,7 @@ export class OwnedJob {
   }
 
   /** Give the first deliveries of its lane in an order. */
-  async beginHeads(bounds: BatchBounds): Promise<readonly PlacedMember[]> {
+  async beginHeads(bounds: BatchBounds): Promise<readonly BatchMember[]> {
     if (!this.#lane) return [];
     const { atomic, runningBatches } = this.parts;
     const [members] = await atomic([runningBatches.beginHeads(this.#lane.owned, bounds)]);

@@ -1,4 +1,5 @@
 import { type Client, WebhooksApiError } from '@hookferry/client';
+import { nearestTo } from '@hookferry/producer/fault-words';
 import { UsageError } from '../failures/usage-error';
 import type { Data } from '../input/read-data';
 
@@ -19,18 +20,7 @@ function isNotFound(error: unknown): boolean {
 async function unknownType(name: string, client: Client): Promise<UsageError> {
   const { data } = await client.GET('/v1/event-types');
   const names = data.filter(({ origin }) => origin !== 'operational').map((type) => type.name);
-  const [nearest] = names.toSorted((a, b) => alike(b, name) - alike(a, name));
-  const hint = nearest !== undefined && alike(nearest, name) > 0.5 ? `Did you mean ${nearest}? ` : '';
+  const nearest = nearestTo(name, names);
+  const hint = nearest === undefined ? '' : `Did you mean ${nearest}? `;
   return new UsageError(`There is no event type "${name}".`, `${hint}To list all: hookferry types list`);
-}
-
-/** The share of the pairs of neighbouring characters that both have. */
-function alike(a: string, b: string): number {
-  const [ofA, ofB] = [pairsOf(a), pairsOf(b)];
-  const common = [...ofA].filter((pair) => ofB.has(pair)).length;
-  return (2 * common) / Math.max(ofA.size + ofB.size, 1);
-}
-
-function pairsOf(text: string): ReadonlySet<string> {
-  return new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)));
 }

@@ -130,7 +130,7 @@ async function putCode(webhook: string, { code, disabled = false }: PutFlags, cl
 const COLUMNS: readonly Column<TransformationVersion>[] = [
   ['version', ({ version }) => version],
   ['saved', ({ saved_at: at }) => at],
-  ['by', ({ saved_by: by }) => by],
+  ['by', ({ saved_by: id, saved_by_name: name }) => name ?? id],
   ['bytes', ({ code }) => Buffer.byteLength(code)],
 ];
 

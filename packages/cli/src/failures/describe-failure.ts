@@ -29,8 +29,14 @@ export interface FailureDocument {
  * What to say about an error, and how the program ends. A fault of this program itself is thrown on.
  *
  * @param example how the command is used, if it is one.
+ * @param hint what was meant, as a question.
  */
-export function describeFailure(error: unknown, environment: Environment, example?: string): Failure {
+export function describeFailure(
+  error: unknown,
+  environment: Environment,
+  example?: string,
+  hint?: string,
+): Failure {
   if (error instanceof Interrupted) return { exitCode: EXIT_CODES.interrupted, lines: [] };
   if (error instanceof CheckFailed) {
     if (error.message === '') return { exitCode: EXIT_CODES.checkFailed, lines: [] };
@@ -39,8 +45,9 @@ export function describeFailure(error: unknown, environment: Environment, exampl
   if (error instanceof UsageError) {
     return failureOf(EXIT_CODES.usage, { code: 'usage', detail: error.message, advice: error.advice });
   }
-  if (error instanceof CommanderError) return describeWrongUsage(error, example);
-  if (error instanceof WebhooksApiError) return describeApiError(error, environment);
+  if (error instanceof CommanderError)
+    return describeWrongUsage(error, [hint, example && `Example: ${example}`]);
+  if (error instanceof WebhooksApiError) return describeApiError(error, environment, hint);
   if (error instanceof WebhooksConnectionError) {
     const detail = `the API gave no response. ${error.message}`;
     const advice = 'To find out why: hookferry doctor';
@@ -50,17 +57,28 @@ export function describeFailure(error: unknown, environment: Environment, exampl
 }
 
 // Of the parser of the command line. Where a command lacks its subcommand, it has printed the help instead.
-function describeWrongUsage({ code, message }: CommanderError, example: string | undefined): Failure {
+function describeWrongUsage(
+  { code, message }: CommanderError,
+  hints: readonly (string | undefined)[],
+): Failure {
   if (code === 'commander.help') return { exitCode: EXIT_CODES.usage, lines: [] };
   const detail = message.replace(/^error: /, '').replace('\n', ' ');
-  const help = 'For the commands and flags: add --help';
-  const advice = example === undefined ? help : `Example: ${example}\n${help}`;
-  return failureOf(EXIT_CODES.usage, { code: 'usage', detail, advice });
+  const advice = joined([...hints, 'For the commands and flags: add --help']);
+  return failureOf(EXIT_CODES.usage, { code: 'usage', detail, ...(advice && { advice }) });
 }
 
-function describeApiError(error: WebhooksApiError, environment: Environment): Failure {
+function joined(lines: readonly (string | undefined)[]): string | undefined {
+  const said = lines.filter((line) => line !== undefined);
+  return said.length === 0 ? undefined : said.join('\n');
+}
+
+function describeApiError(
+  error: WebhooksApiError,
+  environment: Environment,
+  hint: string | undefined,
+): Failure {
   const { status, code, detail, errors, requestId } = error;
-  const advice = adviceFor(error, environment);
+  const advice = joined([hint, adviceFor(error, environment)]);
   return failureOf(exitCodeOf(status), {
     code,
     status,

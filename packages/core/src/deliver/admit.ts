@@ -181,13 +181,14 @@ export async function hold(
 ): Promise<number> {
   const { lane } = ready.run;
   if (lane === undefined) return await holdJob(parts, ready, refusal, batch);
-  return lane.isLine
-    ? await closeLine(parts, ready, lane, refusal)
-    : await holdLane(parts, ready, lane, refusal);
+  return await holdLane(parts, ready, lane, refusal);
 }
 
-/** A line is held like a delivery with a job, beside those of its endpoint. */
-async function closeLine(
+/**
+ * All that are in the lane are held with its first one. Whoever changes the endpoint asks for a wake-up. A line is held like a delivery
+ * with a job.
+ */
+async function holdLane(
   parts: AttemptParts,
   ready: ReadyDelivery,
   lane: LaneRun,
@@ -197,25 +198,11 @@ async function closeLine(
   const { run, previousStartedAt, openUntil } = ready;
   const { reason, wakeUpAt } = refusal;
   const now = clock();
-  await lane.close({ reason, since: now, wakeUpAt, previousStartedAt });
-  releaser.wakeUpAt(run.accountId, run.endpointId, wakeUpAt);
+  await lane.hold({ reason, since: now, wakeUpAt, previousStartedAt });
+  if (lane.isLine) releaser.wakeUpAt(run.accountId, run.endpointId, wakeUpAt);
   announceHeld(parts, ready, refusal);
-  return Math.min(boundMs(random), leftOf(openUntil, now));
-}
-
-/** All that are in the lane are held with its first one. Whoever changes the endpoint asks for a wake-up. */
-async function holdLane(
-  parts: AttemptParts,
-  ready: ReadyDelivery,
-  lane: LaneRun,
-  refusal: Refused,
-): Promise<number> {
-  const { reason, wakeUpAt } = refusal;
-  const now = parts.clock();
-  await lane.hold({ reason, since: now }, ready.previousStartedAt);
-  announceHeld(parts, ready, refusal);
-  const delayMs = SELDOM_MS[reason] ?? Math.max(wakeUpAt - now, 0);
-  return Math.min(delayMs, leftOf(ready.openUntil, now));
+  const delayMs = lane.isLine ? boundMs(random) : (SELDOM_MS[reason] ?? Math.max(wakeUpAt - now, 0));
+  return Math.min(delayMs, leftOf(openUntil, now));
 }
 
 /**
@@ -234,10 +221,7 @@ export async function waitUntilFull(
   const { reason, wakeUpAt } = refusal;
   const { previousStartedAt, openUntil } = ready;
   const now = parts.clock();
-  const told = { reason, since: now };
-  const isHeld = lane.isLine
-    ? await lane.close({ ...told, previousStartedAt, fullAt })
-    : await lane.hold(told, previousStartedAt, fullAt);
+  const isHeld = await lane.hold({ reason, since: now, previousStartedAt, fullAt });
   if (!isHeld) return undefined;
   announceHeld(parts, ready, refusal);
   return Math.min(Math.max(wakeUpAt - now, 0), leftOf(openUntil, now));

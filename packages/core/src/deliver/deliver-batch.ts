@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DeliveryBatch, DeliveryRun, MemberEnd } from '../domain/delivery';
+import { type DeliveryBatch, type DeliveryRun, isBefore, type MemberEnd } from '../domain/delivery';
 import { type BatchLimits, batchLimitsOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { eventsOfAttempt } from '../endpoints/operational-events';
@@ -112,7 +112,7 @@ async function waitForOthers(
   const wakeUpAt = begunAt + maxWaitMs;
   const isNew = scheduledAttempt === 1 && !wasDelivered;
   const now = parts.clock();
-  if (!run.lane || !isNew || endpoint.status === 'disabled') return undefined;
+  if (!run.lane || !run.batch || !isNew || endpoint.status === 'disabled') return undefined;
   // The clock of Redis may have been set back.
   if (now >= wakeUpAt || begunAt - now > maxWaitMs) return undefined;
   const refusal = { kind: 'refused', reason: 'batching', wakeUpAt } as const;
@@ -222,10 +222,7 @@ class Batch {
       isInOrder,
     };
     const { lane } = run;
-    // Of the lane, none goes before an older delivery that has a job of its own.
-    const isBesideJobs = isInOrder && lane?.isBesideJobs === true && !lane.wentTogether;
-    const before = isBesideJobs ? (await lookOutside(parts, run, lane)).first : undefined;
-    const runs = await run.batch.gather({ ...wanted, before });
+    const runs = await run.batch.gather(wanted);
     // In an order, those that went together stay at the head of their lane.
     const load = isInOrder && lane?.wentTogether ? loadWhole : loadAll;
     const loaded = await load(parts, runs, this.ends, primary);
@@ -289,14 +286,21 @@ class Batch {
     return first === -1 ? all : all.slice(0, first);
   }
 
-  /** In an order, none goes before an older event that is still to be fanned out. */
+  /** In an order, none goes before an older event that is still to be fanned out, or that has a job of its own. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
-    const { lane } = this.primary.run;
+    const { parts, primary } = this;
+    const { lane } = primary.run;
     const last = all.at(-1);
     if (!lane || lane.wentTogether || !last || all.length < 2) return all;
     const { accountId, id, acceptedAt } = last.event;
-    const asked = { accountId, id, acceptedAt: Math.max(acceptedAt, last.run.lane?.place ?? 0) };
-    return (await this.parts.oldestEvents.hasOlder(asked)) ? all.slice(0, 1) : all;
+    const asked = { accountId, id, acceptedAt: Math.max(acceptedAt, placeOf(last)) };
+    if (await parts.oldestEvents.hasOlder(asked)) return all.slice(0, 1);
+    // What these have brought meanwhile is beside the lane by now, or in it.
+    const { first } = await lookOutside(parts, primary.run, lane);
+    if (!first) return all;
+    const isOlder = (each: ReadyDelivery) =>
+      isBefore({ eventId: each.event.id, acceptedAt: placeOf(each) }, first);
+    return untilFirst(all, (each) => each === all[0] || isOlder(each));
   }
 
   get #countsEvents(): boolean {
@@ -496,6 +500,10 @@ function resultOfEnd(end: End): DeliverResult {
   if (end.kind === 'alone') return AGAIN_AT_ONCE;
   const { delayMs, failure } = end;
   return failure === undefined ? { kind: 'later', delayMs } : { kind: 'retry', delayMs, reason: failure };
+}
+
+function placeOf({ run: { lane } }: ReadyDelivery): number {
+  return lane?.place ?? 0;
 }
 
 function byAcceptance({ event: a }: ReadyDelivery, { event: b }: ReadyDelivery): number {

@@ -21,6 +21,7 @@ import {
   endThoseSentFor,
   goesInPlaceOfOlder,
   leaveLane,
+  mayHaveBeenSent,
   supersedeOlder,
   takeTurn,
   waitAlone,
@@ -52,7 +53,8 @@ export async function deliver(
   if (loaded.kind === 'ended') return DONE;
   const over = run.lane && (await endThoseSentFor(parts, loaded, run, run.lane));
   if (over) return over;
-  if (run.lane && run.lane.name !== findLane(loaded.endpoint, loaded.event.group)) {
+  const isToGoAlone = run.lane !== undefined && loaded.kind === 'ready' && mayHaveBeenSent(loaded, run.lane);
+  if (run.lane && !isToGoAlone && run.lane.name !== findLane(loaded.endpoint, loaded.event.group)) {
     return await leaveLane(parts, run, run.lane, loaded.endpoint);
   }
   if (run.lane) await endThoseOver(parts, run, run.lane);
@@ -67,7 +69,10 @@ export async function deliver(
   });
   if (next.kind !== 'ready') return next;
   const batchLimits = batchLimitsOf(next.endpoint);
-  if (batchLimits) return await deliverBatch(parts, next, batchLimits, abortSignal);
+  if (batchLimits) {
+    const primary = isToGoAlone ? { ...next, run: { ...next.run, batch: undefined } } : next;
+    return await deliverBatch(parts, primary, batchLimits, abortSignal);
+  }
 
   const admission = await admit(parts, next);
   if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(parts, next, admission) };

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { SendResult } from '../domain/transport';
 import { buildGuard } from '../testing/build-guard';
 import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
+import { standStill } from '../testing/stand-still';
 import { TransportScene } from '../testing/transport-scene';
 import type { ResolveName } from './egress/resolve-name';
 import { DirectRoute, type Route } from './egress/routes';
@@ -227,14 +228,12 @@ describe('the whole time', () => {
 });
 
 describe('a process that stands still for longer than an attempt may take', () => {
-  /** As on a busy machine: all others run, and this process does not. */
-  const standStill = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4 * SHORT_MS);
   const limits = { timeoutMs: SHORT_MS };
 
   it('connects all the same', async () => {
     const { port } = await startReceiver();
     const result = scene.sender(limits)(`http://127.0.0.1:${port}/`);
-    standStill();
+    standStill(4 * SHORT_MS);
     expect(await result).toMatchObject({ kind: 'responded', status: 200 });
   });
 
@@ -246,7 +245,7 @@ describe('a process that stands still for longer than an attempt may take', () =
     const { port } = await startRawReceiver((socket) => {
       requests += 1;
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nthanks');
-      if (requests > sentBefore) standStill();
+      if (requests > sentBefore) standStill(4 * SHORT_MS);
     });
     const send = scene.sender(limits);
     for (let i = 0; i < sentBefore; i += 1) await send(`http://127.0.0.1:${port}/`);
@@ -254,7 +253,7 @@ describe('a process that stands still for longer than an attempt may take', () =
   });
 
   it('gives up a receiver that is silent afterwards as well', async () => {
-    const { port } = await startRawReceiver(() => standStill());
+    const { port } = await startRawReceiver(() => standStill(4 * SHORT_MS));
     expect(await scene.sender(limits)(`http://127.0.0.1:${port}/`)).toMatchObject({
       kind: 'failed',
       reason: 'response_timeout',

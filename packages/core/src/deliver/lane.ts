@@ -10,6 +10,8 @@ export const BEHIND_MS = 100;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
 const SUPERSEDED_AT_ONCE = 100;
+// Its run goes on with the rest when others have had their turn.
+const SUPERSEDED_IN_A_RUN = 200;
 const LOOKED_AT_ONCE = 100;
 const MOST_ROUNDS = 100;
 
@@ -36,8 +38,9 @@ export async function takeTurn(
   }
   if (endpoint.ordering === 'none') return ready;
   if (isToCoalesce(ready, run.lane)) return await takeTurnOfNewest(parts, ready, run.lane, deliverInstead);
-  const lane = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane, 'first') : run.lane;
-  return await goOrWait(parts, ready, lane);
+  const isUnknown = run.lane.turn === 'unknown';
+  const look = isUnknown ? lookForTurn(parts, ready, run.lane, 'first') : lookAgain(parts, ready, run.lane);
+  return await goOrWait(parts, ready, await look);
 }
 
 // It may have one behind earlier events that were accepted later: the clock of Redis had been set back.
@@ -72,18 +75,39 @@ async function lookForTurn(
   const { oldestEvents, joinElsewhere, hasTurnElsewhere } = parts;
   const { accountId, eventId } = run;
   const { place } = lane;
+  const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
+  // First the events: what they bring meanwhile is in a lane then, maybe that of another shard, or beside it.
+  if (await oldestEvents.hasOlder(asked)) return { ...lane, turn: 'behind_event' };
   const { first, isBesideJobs } = await lookBeside(parts, run, lane, as);
   const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
   if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
-  const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
-  // First the events: what they bring meanwhile is in a lane then, maybe that of another shard.
-  if (await oldestEvents.hasOlder(asked)) return { ...lane, isBesideJobs, turn: 'behind_event' };
   if (as === 'newest' && (await joinElsewhere?.(run, lane)))
     return { ...lane, isBesideJobs, turn: 'behind_event' };
   const hasBegun = await lane.begin(as);
   // Of two that begin in two shards, each has its turn before it looks for the other's: so they never both go on.
   const isAlone = hasBegun && !(as === 'first' && (await hasTurnElsewhere?.(run, lane)));
   return { ...lane, isBesideJobs, turn: isAlone ? 'first' : 'behind_event' };
+}
+
+// The worker that began its turn may have died before it looked whether another one's has begun in another shard, or before its request
+// was about to be sent in place of older ones. Once an attempt is recorded, neither is so.
+async function lookAgain(
+  { hasTurnElsewhere }: AttemptParts,
+  { run, scheduledAttempt }: ReadyDelivery,
+  lane: LaneRun,
+): Promise<LaneRun> {
+  if (lane.turn !== 'first' || scheduledAttempt > 1) return lane;
+  const isBehind = (await hasTurnElsewhere?.(run, lane)) === true || (await isBeforeOlder(run, lane));
+  if (!isBehind) return lane;
+  lane.giveTurnBack();
+  return { ...lane, turn: 'behind_event' };
+}
+
+// It began as the newest, and goes in its order now.
+async function isBeforeOlder({ eventId }: DeliveryRun, lane: LaneRun): Promise<boolean> {
+  if (!lane.isLine || !lane.hadBegun || lane.wentTogether || lane.sent?.eventId === eventId) return false;
+  const [first] = await lane.list(0, 1);
+  return first !== undefined && first.eventId !== eventId;
 }
 
 // What has come into the lane with a job of its own keeps its place among those until it ends. The newest goes before: the others of
@@ -121,10 +145,8 @@ async function holdBehindJob(
   lane: LaneRun,
 ): Promise<number> {
   const now = clock();
-  const hold = { reason: 'ordering', since: now } as const;
   const wakeUpAt = now + SAFETY_WAKE_UP_MS;
-  if (lane.isLine) await lane.close({ ...hold, wakeUpAt, isBehindJob: true, previousStartedAt });
-  else await lane.hold(hold, previousStartedAt);
+  await lane.hold({ reason: 'ordering', since: now, wakeUpAt, isBehindJob: true, previousStartedAt });
   const delayMs = lane.wasHeld ? SAFETY_WAKE_UP_MS : BEHIND_MS;
   releaser.wakeUpAt(run.accountId, run.endpointId, wakeUpAt);
   return delayMs;
@@ -164,8 +186,9 @@ export async function endThoseSentFor(
     const { kind } = await endUnsent(parts, loaded, { kind: 'superseded', by: sent.eventId });
     if (kind === 'changed') return AGAIN_AT_ONCE;
   }
-  await supersedeOlder(parts, run, lane, sent);
-  return isOver ? DONE : undefined;
+  const areMore = await supersedeOlder(parts, run, lane, sent);
+  if (isOver) return DONE;
+  return areMore ? AGAIN_AT_ONCE : undefined;
 }
 
 /** Without `coalesce`, what was requested after its end is sent. */
@@ -187,7 +210,7 @@ async function takeTurnOfNewest(
     if (leftMs > 0) return await waitInWindow(parts, ready, lane, leftMs);
     return await deliverInstead(lane.goTo(newest));
   }
-  const [first] = await lane.listFirst(1);
+  const [first] = await lane.list(0, 1);
   const leftMs = leftOfWindow(endpoint, first?.acceptedAt ?? lane.place, parts.clock());
   if (leftMs > 0) return await waitInWindow(parts, ready, lane, leftMs);
   return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
@@ -221,38 +244,48 @@ function leftOfWindow({ coalesce }: Endpoint, since: number, now: number): numbe
   return since - now > window_ms ? 0 : since + window_ms - now;
 }
 
-/** End those of a lane that are before one that was sent in place of them. What is left, a later run finds. */
+/**
+ * End those of a lane that are before one that was sent in place of them. What was requested is left to its own run.
+ *
+ * @returns whether there may be more, which a later run ends.
+ */
 export async function supersedeOlder(
   parts: AttemptParts,
   run: DeliveryRun,
   lane: LaneRun,
   by: LanePlace,
-): Promise<void> {
-  for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
-    if (!(await supersedeSome(parts, run, lane, by))) return;
+): Promise<boolean> {
+  for (let left = 0, ended = 0; ended < SUPERSEDED_IN_A_RUN; ) {
+    const some = await lane.list(left, SUPERSEDED_AT_ONCE);
+    const older = some.filter((entry) => isBefore(entry, by));
+    const gone = await supersede(parts, run, lane, older, by);
+    if (older.length < SUPERSEDED_AT_ONCE) return false;
+    ended += gone;
+    left += older.length - gone;
   }
+  return true;
 }
 
-/** Gives whether there may be more. */
-async function supersedeSome(
+/** Gives how many of some entries have left the lane. */
+async function supersede(
   parts: AttemptParts,
   run: DeliveryRun,
   lane: LaneRun,
+  older: readonly LanePlace[],
   by: LanePlace,
-): Promise<boolean> {
-  const first = await lane.listFirst(SUPERSEDED_AT_ONCE);
-  const older = first.filter((entry) => isBefore(entry, by) && entry.eventId !== run.eventId);
+): Promise<number> {
+  const others = older.filter(({ eventId, request }) => eventId !== run.eventId && request === undefined);
   const hasEnded = await Promise.all(
-    older.map(async (entry) => {
+    others.map(async (entry) => {
       const loaded = await loadDelivery(parts, lane.runOf(entry));
       if (loaded.kind !== 'ready') return loaded.kind === 'ended';
       if (!isNeverTried(loaded)) return false;
       return (await endUnsent(parts, loaded, { kind: 'superseded', by: by.eventId })).kind === 'ended';
     }),
   );
-  const ended = older.filter((_, i) => hasEnded[i]);
+  const ended = others.filter((_, i) => hasEnded[i]);
   if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
-  return ended.length > 0 && first.length === SUPERSEDED_AT_ONCE;
+  return ended.length;
 }
 
 /**
@@ -279,6 +312,14 @@ export async function waitAlone({ eventId }: DeliveryRun, lane: LaneRun): Promis
   return DONE;
 }
 
+/**
+ * Whether a delivery is to be tried in its lane, whatever order its endpoint has now: its request may have been sent in place of older
+ * ones by a worker that has died. Only the record of an attempt tells what becomes of those.
+ */
+export function mayHaveBeenSent(ready: ReadyDelivery, { sent }: LaneRun): boolean {
+  return sent?.eventId === ready.event.id && ready.attemptNumber === 1;
+}
+
 /** Its endpoint has another order now, or none: each delivery gets a job of its own. */
 export async function leaveLane(
   { besideLanes, eventStore, atomic }: AttemptParts,
@@ -286,7 +327,7 @@ export async function leaveLane(
   lane: LaneRun,
   endpoint: Endpoint,
 ): Promise<DeliverResult> {
-  const first = await lane.listFirst(LEAVING_AT_ONCE);
+  const first = await lane.list(0, LEAVING_AT_ONCE);
   if (endpoint.ordering !== 'none') {
     const heads =
       endpoint.ordering === 'strict'

@@ -177,12 +177,26 @@ describe('a delivery of which one node of a Cluster has lost something', () => {
     expect(signals.named('delivery.ended')).toEqual([]);
   });
 
+  const pgHistory = { findDelivery: async () => undefined };
   it('is cancelled when PostgreSQL has neither', async () => {
-    const copies = { pgIntake: isNot, configurationCopy: isNot };
+    const copies = { pgIntake: isNot, configurationCopy: isNot, pgHistory };
     const { deliver, readRecord } = await scene.arrange({ event: 'expired', copies });
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'cancelled' });
   });
+});
+
+it('ends nothing once more when the job of a delivery that has moved comes back, as with an older Redis', async () => {
+  const moved: unknown[] = [];
+  const findDelivery = async (...args: unknown[]) => ({ found: moved.push(args) });
+  const copies = { pgIntake: { has: async () => false }, pgHistory: { findDelivery } };
+  const { deliver, run, admission, log, signals } = await scene.arrange({ event: 'expired', copies });
+  await scene.redis.client.zrem(keys.deliveries(run.endpointId), run.eventId);
+  await admission.deliveryQueue.addAll([run]);
+  expect(await deliver()).toEqual({ kind: 'done' });
+  expect(moved).toMatchObject([[run.accountId, { endpointId: run.endpointId, eventId: run.eventId }]]);
+  expect(await log()).toBeNull();
+  expect(signals.named('delivery.ended')).toEqual([]);
 });
 
 describe('a delivery that can not be tried any more', () => {

@@ -190,7 +190,8 @@ async function endDelivery(
 }
 
 // Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
-// come back. What Redis has lost comes back, and the delivery gets another job then.
+// come back. What Redis has lost comes back, and the delivery gets another job then. What has moved has its end: a job that an
+// older Redis brings back, for example, must not begin another record.
 async function cancel(
   parts: AttemptParts,
   run: DeliveryRun,
@@ -200,6 +201,7 @@ async function cancel(
   reason: CancelReason,
 ): Promise<Appended> {
   if (await isLost(parts, run, endpoint, event)) return 'gone';
+  if (!event && length === 0 && (await parts.pgHistory?.findDelivery(run.accountId, run))) return 'gone';
   if (endpoint || event) {
     const result = await append(parts, run, { kind: 'cancelled', reason }, length);
     if (result !== 'appended') return result;

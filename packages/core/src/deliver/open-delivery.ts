@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import type { AccountStore } from '../accounts/redis-account-store';
-import type { DeliveryRun, LaneRun } from '../domain/delivery';
+import type { AccountId } from '../domain/account';
+import type { DeliveryParts, DeliveryRun, LaneRun } from '../domain/delivery';
 import type { QueueShards } from '../domain/queues';
 import type { RetrySchedule } from '../domain/retry-schedule';
 import type { Emit } from '../domain/signal';
@@ -100,6 +101,10 @@ export interface SharedParts {
   readonly retention: Retention;
   /** Absent: there is no history. */
   readonly endedList?: EndedList | undefined;
+  /** What has ended and moved. Only with a history. */
+  readonly pgHistory?:
+    | { findDelivery(accountId: AccountId, delivery: DeliveryParts): Promise<unknown> }
+    | undefined;
   /** Absent, as the next one: what Redis does not have is gone. Only with a history. */
   readonly pgIntake?:
     | { has(event: Pick<DeliveryRun, 'accountId' | 'eventId'>): Promise<boolean> }

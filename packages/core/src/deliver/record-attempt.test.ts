@@ -427,6 +427,18 @@ describe('an attempt that is recorded again, since nobody knows that it is', () 
     expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, attemptCount: 2 });
   });
 
+  // The delivery was asked for once more within the same millisecond.
+  it('is not taken for one of an earlier round that ended alike', async () => {
+    const { prepare, recordOf, request, read } = await arrange();
+    const [late, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, ACCEPTED, { kind: 'delivered' });
+    await request('rdl_1');
+    const mine = await prepare();
+    await recordOf(late, THEIRS, RETRY);
+    await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+    expect(await read()).toMatchObject({ isOpen: false, attemptCount: 3, round: { number: 2, attempts: 1 } });
+  });
+
   it('stands there once as a late one, wherever that is', async () => {
     const { prepare, recordOf, request, read } = await arrange();
     const [mine, theirs] = [await prepare(), await prepare()];

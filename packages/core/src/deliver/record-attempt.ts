@@ -125,7 +125,7 @@ export async function recordOrAddLate(
   const { run } = ready;
   const recorded = await tryToRecord(parts, input, fact, logLength, mustBeListed);
   if (recorded) return recorded;
-  const { state, length, found } = await deliveryStore.readWithAttempt(run, attempt);
+  const { state, length, found } = await deliveryStore.readWithAttempt(run, attempt, ready.roundNumber);
   if (length === 0 && (await isGone(parts, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
   const nextAttemptAt = nextAfter(parts, input, state);
   if (found) return (await repeat(parts, input, fact, found)) ?? { ...NO_EFFECT, nextAttemptAt };

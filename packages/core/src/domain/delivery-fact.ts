@@ -103,13 +103,13 @@ export interface FoundAttempt {
 
 /**
  * Find an attempt that may have been recorded, wherever its line stands, and whatever number it has. A worker whose lock was lost
- * can make two of a delivery at what its clock calls the same time: those that ended alike need not be told apart.
+ * can make two of a delivery at what its clock calls the same time: those of one round that ended alike need not be told apart.
  */
-export function findAttempt(log: string, attempt: Attempt): FoundAttempt | undefined {
+export function findAttempt(log: string, attempt: Attempt, round: number): FoundAttempt | undefined {
   let place = 0;
   for (const text of log.split('\n')) {
     const line = text.includes(`"t":${attempt.startedAt},`) ? readLine(text) : undefined;
-    if (line && isAttempt(line) && isLineOf(line, attempt)) {
+    if (line && isAttempt(line) && isLineOf(line, attempt, round)) {
       return { number: line.n, isLate: line.l !== undefined, nextAttemptAt: line.r, place };
     }
     place += Buffer.byteLength(text) + 1;
@@ -117,8 +117,9 @@ export function findAttempt(log: string, attempt: Attempt): FoundAttempt | undef
   return undefined;
 }
 
-function isLineOf(line: AttemptLine, attempt: Attempt): boolean {
+function isLineOf(line: AttemptLine, attempt: Attempt, round: number): boolean {
   return (
+    (line.ro ?? 1) === round &&
     line.t === attempt.startedAt &&
     line.d === attempt.durationMs &&
     line.k === attempt.worker &&

@@ -167,15 +167,15 @@ export function decodePlace(text: string): LanePlace {
   return { eventId: eventId as EventId, acceptedAt: Number(place) };
 }
 
-/** Why a line does not go on. */
-export interface LineHold extends PastHold {
-  /** When to ask for a wake-up. Milliseconds since the Unix epoch. Absent: none is needed. */
+/** Why a lane does not go on. */
+export interface LaneHold extends PastHold {
+  /** Of a line: when to ask for a wake-up. Milliseconds since the Unix epoch. Absent: none is needed. */
   readonly wakeUpAt?: number;
-  /** Whether it waits for a delivery that has a job: then wake-ups leave it alone. */
+  /** Whether it waits for a delivery that has a job: then wake-ups leave a line alone. */
   readonly isBehindJob?: boolean;
-  /** It goes on as soon as so many are in it, or when its time is over. Wake-ups leave it alone. */
+  /** It goes on as soon as so many are in it, or when its time is over. Wake-ups leave a line alone. */
   readonly fullAt?: number;
-  readonly previousStartedAt: number | undefined;
+  readonly previousStartedAt?: number | undefined;
 }
 
 /** `keeps_turn`: it was tried already, in its order. `in_batches`: those of its lane need not wait for each other. */
@@ -200,6 +200,8 @@ export interface LaneRun {
   readonly isBesideJobs: boolean;
   /** Whether the lane did not go on before. */
   readonly wasHeld: boolean;
+  /** Whether its turn had begun when its job was taken. */
+  readonly hadBegun: boolean;
   /** Whether it was in a request, together with those that it goes with again. */
   readonly wentTogether: boolean;
   /** The last one that was sent in place of all before it. */
@@ -208,6 +210,8 @@ export interface LaneRun {
   readonly goesAsNewest: boolean;
   /** Take the turn, unless another one has become the first, or the newest. */
   begin(as: 'first' | 'newest'): Promise<boolean>;
+  /** If this run is put off, its turn ends, though it had begun before. */
+  giveTurnBack(): void;
   /** Its request is about to be sent in place of all before it. */
   markSent(): Promise<void>;
   /** It was not sent after all. */
@@ -222,20 +226,13 @@ export interface LaneRun {
   /** Newer ones may come: none is held meanwhile. */
   waitInWindow(): Promise<void>;
   /**
-   * Of a line: it is held like a delivery that has a job, until a wake-up lets it go.
+   * It does not go on: all its deliveries are held. A line is held like a delivery that has a job, until a wake-up lets it go.
    *
    * @returns `false`: as many are in it as it waits for, and it is not held.
    */
-  close(hold: LineHold): Promise<boolean>;
-  /**
-   * Note why the lane does not go on.
-   *
-   * @param fullAt it goes on as soon as so many are in it.
-   * @returns `false`: they are. It is not held.
-   */
-  hold(hold: PastHold, previousStartedAt: number | undefined, fullAt?: number): Promise<boolean>;
-  /** The first ones, with their places. */
-  listFirst(most: number): Promise<readonly LanePlace[]>;
+  hold(hold: LaneHold): Promise<boolean>;
+  /** Some in order, from a position, with their requests. */
+  list(from: number, most: number): Promise<readonly LanePlace[]>;
   /** Forget some that have ended. The one that runs stays. */
   drop(events: readonly EventId[]): Promise<void>;
   /** Give these jobs of their own; the rest of the lane follows behind them. It ends the run. */
@@ -272,8 +269,6 @@ export interface WantedBatch {
   readonly most: number;
   /** Whether they stay in the lane, and nothing else of it goes before they have ended. */
   readonly isInOrder: boolean;
-  /** In an order: of those behind the first one, only what is before this place. Those that went together go together all the same. */
-  readonly before?: LanePlace | undefined;
   /** Of their events together, as far as one server can tell. */
   readonly maxBytes: number;
 }
@@ -315,18 +310,37 @@ export interface DeliveryRequested {
   readonly requestedAt: number;
 }
 
-/** Why a delivery is held. Records have their positions: a new one goes at the end. */
-export const holdReasons = [
-  'disabled',
-  'unverified',
-  'breaker_open',
-  'busy',
-  'rate_limited',
-  'ordering',
-  'no_token',
-  'batching',
-] as const;
-export type HoldReason = (typeof holdReasons)[number];
+/**
+ * Why a delivery is held: the cause as a clause, and when it is sent. All that tells it reads these words; the portal has its own, in
+ * each language. Records have the positions: a new one goes at the end.
+ */
+export const holdWords = {
+  disabled: { cause: 'its webhook is disabled', ends: 'once the webhook is enabled' },
+  unverified: {
+    cause: 'its receiver has not shown yet that it wants the requests',
+    ends: 'once the receiver has, or verification is no longer required',
+  },
+  breaker_open: { cause: 'its webhook failed several times in a row', ends: 'once a trial succeeds' },
+  busy: { cause: 'its webhook takes no more requests at once', ends: 'when one under way ends' },
+  rate_limited: { cause: 'the rate limit of its webhook is reached', ends: 'when its turn comes' },
+  ordering: { cause: 'an event before it goes first', ends: 'when that one has ended' },
+  no_token: {
+    cause: 'the token URL of its webhook gives no access token',
+    ends: 'once there is one; the service asks again and again',
+  },
+  batching: {
+    cause: 'it waits for others to go with',
+    ends: 'when there are enough, or the longest wait of its webhook is over',
+  },
+} as const;
+export type HoldReason = keyof typeof holdWords;
+export const holdReasons = Object.keys(holdWords) as readonly HoldReason[];
+
+export function byHoldReason<Value>(valueOf: (reason: HoldReason) => Value) {
+  return Object.fromEntries(holdReasons.map((reason) => [reason, valueOf(reason)])) as Readonly<
+    Record<HoldReason, Value>
+  >;
+}
 
 /** That a delivery was held before an attempt: until the next hold, or until the attempt. */
 export interface PastHold {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { type AccountId, accountIdSchema } from './account';
@@ -210,7 +210,7 @@ export function findLane(
 }
 
 function hashOf(group: string): string {
-  return createHash('sha256').update(group).digest('base64url').slice(0, LANE_CHARACTERS);
+  return hash('sha256', group, 'base64url').slice(0, LANE_CHARACTERS);
 }
 
 /** Where a delivery waits for others: in an order of a whole endpoint, or of a line. `undefined`: it waits for none. */

@@ -13,6 +13,8 @@ const savedSchema = z.object({
   savedAt: z.number(),
   /** The API key or portal session that saved it. */
   savedBy: z.string(),
+  /** What that was called then. */
+  savedByName: z.string().optional(),
 });
 
 /** A version of an endpoint's code. It never changes. */

@@ -13,8 +13,10 @@ import type { AdmissionStore } from './admission/redis-admission-store';
 import type { BesideLanes } from './admission/redis-beside-lanes';
 import { hasSameWindow } from './endpoint-rules';
 import type { FormerOrder } from './former-order/redis-former-order';
+import type { EndpointStore } from './redis-endpoint-store';
 
 export interface WaitingDeliveriesParts {
+  readonly endpointStore: EndpointStore;
   readonly admissionStore: AdmissionStore;
   readonly besideLanes: BesideLanes;
   /** Only with `RECORD_FORM=former`. */
@@ -45,7 +47,7 @@ export class WaitingDeliveries {
     const isSameWindow = hasSameWindow(before, endpoint);
     if (before.ordering !== ordering) await this.#changeOrder(endpoint);
     // What has jobs is in order already.
-    else if (usesLane(before) && !usesLane(endpoint)) await this.#joinOrder(endpoint);
+    else if (usesLane(before) && !usesLane(endpoint)) await this.#joinInForce(endpoint);
     else if (!isSameWindow) await formerOrder?.forgetWindows(id);
     // Under a later limit, new deliveries would be held behind nothing.
     if (endpoint.rateLimit === undefined) await admissionStore.endRateWait(id);
@@ -88,12 +90,20 @@ export class WaitingDeliveries {
     }
   }
 
-  // Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.
   async #changeOrder(endpoint: Endpoint): Promise<void> {
     await this.parts.besideLanes.clear(endpoint.id);
-    if (endpoint.ordering !== 'none') await this.#joinOrder(endpoint);
+    await this.#joinInForce(endpoint);
   }
 
+  // The order may change again meanwhile: the places of a former one, given last, would stay for ever.
+  async #joinInForce(endpoint: Endpoint): Promise<void> {
+    if (endpoint.ordering !== 'none') await this.#joinOrder(endpoint);
+    const now = await this.parts.endpointStore.find(endpoint.accountId, endpoint.id);
+    if (!now) await this.parts.besideLanes.clear(endpoint.id);
+    else if (now.ordering !== endpoint.ordering) await this.#changeOrder(now);
+  }
+
+  // Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.
   async #joinOrder(endpoint: Endpoint): Promise<void> {
     const { besideLanes, formerOrder, atomic, eventStore, heldDeliveries } = this.parts;
     const { accountId, id, ordering } = endpoint;

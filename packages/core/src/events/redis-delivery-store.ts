@@ -143,9 +143,10 @@ export class DeliveryStore {
   async readWithAttempt(
     { endpointId, eventId }: DeliveryParts,
     attempt: Attempt,
+    round: number,
   ): Promise<ReadDelivery & { readonly found: FoundAttempt | undefined }> {
     const log = await this.redis.get(keys.delivery(endpointId, eventId));
-    return { ...readDelivery(log), found: findAttempt(log ?? '', attempt) };
+    return { ...readDelivery(log), found: findAttempt(log ?? '', attempt, round) };
   }
 
   /** Whether a delivery has moved to the history a moment ago: its log gets nothing any more. */

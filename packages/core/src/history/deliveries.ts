@@ -69,6 +69,8 @@ export interface DeliveryWithAttempts extends Delivery {
 export interface HoldExplanation {
   readonly reason: HoldReason;
   readonly until: number | undefined;
+  /** The event of the delivery that goes first. Absent: it waits for none, or for one that is not known yet. */
+  readonly waitsFor?: EventId | undefined;
   /** When it was held, for whichever reason at first. Absent: in a list, or not known. */
   readonly since?: number | undefined;
 }
@@ -278,9 +280,10 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
  * that are shown together: the reason may have changed since a delivery was held. What is its own alone, its job tells.
  */
 export async function explainHold(
-  { admissionStore, besideLanes, deliveryHolds, verificationPolicy, clock }: DeliveriesParts,
+  parts: DeliveriesParts,
   endpoint: Endpoint,
 ): Promise<(eventId: EventId) => Promise<HoldExplanation>> {
+  const { admissionStore, besideLanes, deliveryHolds, heldDeliveries, verificationPolicy, clock } = parts;
   const ofAll = (reason: HoldReason, until?: number) => async () => ({ reason, until });
   if (endpoint.status === 'disabled') return ofAll('disabled');
   if (await verificationPolicy.isWaiting(endpoint)) return ofAll('unverified');
@@ -289,19 +292,25 @@ export async function explainHold(
   const { phase, nextTryAt } = standingOfBreaker(breaker, now);
   if (phase !== 'closed') return ofAll('breaker_open', nextTryAt);
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
+  const findBefore = async (lane: LaneStanding, eventId: EventId) => {
+    const withJob = isBehindJob(lane) ? await besideLanes.first(endpoint.id, lane.line) : undefined;
+    return withJob?.eventId ?? (lane.first === eventId ? undefined : lane.first);
+  };
   return async (eventId) => {
     if (endpoint.ordering !== 'none') {
       const lane = await deliveryHolds.findLane(endpoint.id, eventId);
-      const isBehind = lane
-        ? lane.first !== eventId || isBehindJob(lane)
-        : await besideLanes.isBehind(endpoint.id, eventId);
-      if (isBehind) return { reason: 'ordering', until: undefined };
+      const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
+      if (lane?.hasJob === false) await heldDeliveries.askForWakeUp(address, now, true);
+      const before = lane
+        ? await findBefore(lane, eventId)
+        : await besideLanes.findFirstBefore(endpoint.id, eventId);
+      if (before !== undefined) return { reason: 'ordering', until: undefined, waitsFor: before };
+      if (lane && isBehindJob(lane)) return { reason: 'ordering', until: undefined };
     }
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }
     if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
-    if (endpoint.ordering !== 'strict' && maxWaitMs === 0) return { reason: 'busy', until: undefined };
     return explainByJob(endpoint, maxWaitMs, await deliveryHolds.holdsOf(endpoint.id, eventId));
   };
 }
@@ -311,16 +320,31 @@ function isBehindJob({ isHeld, holds }: LaneStanding): boolean {
   return isHeld && holds.at(-1)?.reason === 'ordering';
 }
 
-/** What the endpoint does not tell: it waits for others, for an event that is still on the queue, or for a slot. */
+/** What the endpoint does not tell: why it was held last. */
 function explainByJob(
   { ordering }: Endpoint,
   maxWaitMs: number,
   holds: readonly PastHold[],
 ): HoldExplanation {
+  const busy = { reason: 'busy', until: undefined } as const;
   const reason = holds.at(-1)?.reason;
-  // In groups, the one before it may have ended since.
-  if (ordering === 'strict' && reason === 'ordering') return { reason, until: undefined };
-  const since = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1]?.since;
-  if (since === undefined || maxWaitMs === 0) return { reason: 'busy', until: undefined };
-  return { reason: 'batching', until: since + maxWaitMs };
+  switch (reason) {
+    case 'disabled':
+    case 'unverified':
+    case 'breaker_open':
+    case 'no_token':
+    case 'rate_limited':
+      // By what was looked up it is over: now it waits for a permit.
+      return busy;
+    case 'ordering':
+      // In groups, the one before it may have ended since.
+      return ordering === 'strict' ? { reason, until: undefined } : busy;
+    case 'batching': {
+      const first = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1];
+      return first && maxWaitMs > 0 ? { reason, until: first.since + maxWaitMs } : busy;
+    }
+    case 'busy':
+    case undefined:
+      return busy;
+  }
 }

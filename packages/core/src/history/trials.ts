@@ -39,7 +39,10 @@ export interface Trial {
   readonly type?: string;
   /** `undefined`: its payload was erased. */
   readonly matches: boolean | undefined;
+  /** Every condition. */
   readonly because: readonly Explained[];
+  /** The conditions that keep it from passing. */
+  readonly leftOutBy: readonly Explained[];
 }
 
 /** The event to try code on. */
@@ -178,12 +181,16 @@ function asksFor(types: LastEvents['types'], type: string): boolean {
 function trialOf(filter: PayloadFilter, { id, type, acceptedAt, body }: StoredEvent): Trial {
   const known = { event: { id, createdAt: acceptedAt }, type };
   return body === undefined
-    ? { ...known, matches: undefined, because: [] }
+    ? { ...known, matches: undefined, because: [], leftOutBy: [] }
     : { ...known, ...tryOn(filter, dataOf(body)) };
 }
 
-function tryOn(filter: PayloadFilter, data: unknown): Pick<Trial, 'matches' | 'because'> {
-  return { matches: filter.matches(data), because: filter.explain(data) };
+function tryOn(filter: PayloadFilter, data: unknown): Omit<Trial, 'event' | 'type'> {
+  return {
+    matches: filter.matches(data),
+    because: filter.explain(data),
+    leftOutBy: filter.explainFailure(data),
+  };
 }
 
 function madeUp(

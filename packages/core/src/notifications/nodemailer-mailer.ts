@@ -1,5 +1,6 @@
 import { createTransport, type Transporter } from 'nodemailer';
 import { escapeHtml } from '../platform/escape-html';
+import { answerWithin } from '../platform/timers';
 import { type ComposedMessage, linesOf } from './compose-message';
 
 /** The result of a try: sent, to be tried again, or refused for good. `error` has a closed form. */
@@ -24,6 +25,7 @@ export interface MailerOptions {
 const TIMEOUT_MS = 30_000;
 /** Without a byte from the server. */
 const SILENCE_MS = 10_000;
+const TOO_LATE: SendOutcome = { kind: 'failed', error: 'smtp ETIMEDOUT', isForGood: false };
 // A server's answer that the same mail gets again whenever it is sent.
 const PERMANENT = /^5\d\d$/;
 
@@ -55,13 +57,18 @@ export class Mailer {
     abortSignal: AbortSignal,
   ): Promise<SendOutcome> {
     const { timeoutMs = TIMEOUT_MS } = this.options;
-    const ending = AbortSignal.any([abortSignal, AbortSignal.timeout(timeoutMs)]);
-    const tooLate = new Promise<SendOutcome>((resolve) => {
-      const end = () => resolve({ kind: 'failed', error: 'smtp ETIMEDOUT', isForGood: false });
-      if (ending.aborted) end();
-      else ending.addEventListener('abort', end, { once: true });
+    let stop = () => {};
+    const stopped = new Promise<SendOutcome>((resolve) => {
+      stop = () => resolve(TOO_LATE);
     });
-    return await Promise.race([this.#send(to, message, id), tooLate]);
+    if (abortSignal.aborted) stop();
+    else abortSignal.addEventListener('abort', stop);
+    try {
+      const outcome = Promise.race([this.#send(to, message, id), stopped]);
+      return (await answerWithin(timeoutMs, outcome)) ?? TOO_LATE;
+    } finally {
+      abortSignal.removeEventListener('abort', stop);
+    }
   }
 
   async #send(to: string, message: ComposedMessage, id: string): Promise<SendOutcome> {

@@ -39,6 +39,7 @@ import { fake } from '../testing/fake';
 import { findClosedPort } from '../testing/local-server';
 import { recordSignals, type SignalRecord } from '../testing/record-signals';
 import { SMTP_PASSWORD, startSmtpServer, type TestSmtpServer } from '../testing/smtp-server';
+import { standStill } from '../testing/stand-still';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
@@ -790,6 +791,21 @@ describe('a message that can not be sent', () => {
     for (const socket of sockets) socket.destroy();
     server.close();
     expect(outcome).toEqual({ kind: 'failed', error: 'smtp ETIMEDOUT', isForGood: false });
+  });
+
+  it('is sent when its server has said so while this process stood still', async () => {
+    const test = new EventEmitter();
+    smtp.answerAfter(once(test, 'answer'));
+    const hasty = new Mailer({ smtpUrl: smtp.url, from, timeoutMs: 3_000 });
+    const outcome = hasty.send('b@example.com', message, 'ntf_1', never);
+    await waitFor(async () => smtp.mails.length === 1);
+    test.emit('answer');
+    // The server writes its answer, and nothing is read before the process stands still.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    standStill(3_500);
+    smtp.answerAfter(Promise.resolve());
+    expect(await outcome).toEqual({ kind: 'sent' });
+    hasty.close();
   });
 
   it('is tried again when there is no server', async () => {

@@ -1,4 +1,5 @@
 ---@include ./bullmq-shard.lua
+---@record batch_members {breaker text?, endpoint_text shared?, events EventId[], logs text?[], texts text?[], requests text?[], places integer[]}
 
 -- A batch is the deliveries of an endpoint that go in one request. They have one job together, `batch/<name>.<endpoint>`, until each
 -- of them has ended or is in another batch. Its hash has beside BullMQ's own fields `members`, their events, and `request <event>`
@@ -56,11 +57,19 @@ local function that_fit(events, account, max_bytes, reads_texts)
   return fitting, texts
 end
 
-local function read_logs(events, endpoint, reads_texts)
-  if not reads_texts or #events == 0 then return {} end
+--- What the attempts of some deliveries need that go together, and for which requests they are to be sent. `places`: those in their lane.
+local function read_members(account, endpoint, events, texts, requests, places, reads_texts)
   local logs = {}
   for i, event in ipairs(events) do
     logs[i] = keys.delivery(endpoint, event)
   end
-  return redis.call('MGET', unpack(logs))
+  return batch_members {
+    breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
+    endpoint_text = reads_texts and read_once('HGET', keys.endpoints(account), endpoint),
+    events = events,
+    logs = reads_texts and redis.call('MGET', unpack(logs)),
+    texts = texts,
+    requests = requests,
+    places = places,
+  }
 end

@@ -6,7 +6,13 @@ import {
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
-import { type EndpointAddress, type EndpointId, type LaneName, laneNameOf } from '../domain/endpoint';
+import {
+  type EndpointAddress,
+  type EndpointId,
+  type LaneName,
+  laneNameOf,
+  lineOfLane,
+} from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShards } from '../domain/queues';
@@ -18,10 +24,14 @@ import { PerShard } from './per-shard';
 
 /** What a lane tells of its deliveries. */
 export interface LaneStanding {
+  /** Of a group. Absent: the lane is that of the whole endpoint. */
+  readonly line?: string | undefined;
   /** Whose turn it is, or comes next. */
   readonly first: EventId;
   /** Whether it does not go on. */
   readonly isHeld: boolean;
+  /** Whether it has a job. An operator may have removed it: then a wake-up makes it anew. */
+  readonly hasJob: boolean;
   /** Whether newer events may come in place of those that are there. */
   readonly isInWindow: boolean;
   /** Of its first delivery. */
@@ -162,10 +172,10 @@ export async function findLanesAmong(
     }
     const standings = [...byLane].map(async ([name, entries]) => {
       const standing = laneStanding({ base: jobs.base, name });
-      const { first, holds, isHeld, isInWindow, isInBatches } = await standing(redis);
+      const { first, holds, ...told } = await standing(redis);
       // It has ended meanwhile.
       if (first === undefined) return undefined;
-      return { first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), entries };
+      return { ...told, line: lineOfLane(endpointId, name), first, holds: decodeHolds(holds ?? ''), entries };
     });
     return (await Promise.all(standings)).filter((each) => each !== undefined);
   });

@@ -130,8 +130,8 @@ export class DeliveryQueue {
   /** The events of the endpoint whose own jobs, or whose batches, are delayed, among these. They stay in order. */
   async findDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
     if (eventIds.length === 0) return [];
-    const areDelayed = await this.#inEach({ endpointId }, (shard) => shard.areDelayed(endpointId, eventIds));
-    return eventIds.filter((_, i) => areDelayed.some((inShard) => inShard[i]));
+    const delayed = await this.#inEach({ endpointId }, (shard) => shard.findDelayed(endpointId, eventIds));
+    return eventIds.filter((eventId) => delayed.some((inShard) => inShard.includes(eventId)));
   }
 
   /**

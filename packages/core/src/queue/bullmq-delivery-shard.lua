@@ -80,15 +80,6 @@ function check_unplaced(base, endpoint, event)
   return reply()
 end
 
---- The priority for BullMQ to put a job back with.
----@key base                    the prefix of the jobs' keys
----@param account AccountId
----@param endpoint EndpointId
----@return integer
-function next_priority(base, account, endpoint)
-  return priority_of(shard_of(base), account, endpoint)
-end
-
 --- For some deliveries of an endpoint. Gives a function that tells the job that sends one, which is its own or its batch's, and the
 --- lane that it is in.
 local function finder_of(shard, endpoint)
@@ -109,6 +100,108 @@ local function is_run(shard, event, job, lane)
   if not lane or redis.call('EXISTS', shard.base .. lane_job(lane) .. ':lock') == 0 then return false end
   local fields = redis.call('HMGET', shard.base .. lane_job(lane), 'head', jobFields.members)
   return has_its_turn(lane_of(shard, lane), event, fields[1], fields[2])
+end
+
+--- Nothing is left to send of a delivery: it leaves its batch, if no worker runs that. Gives whether one does.
+local function drop_from_batch(shard, id, endpoint, event)
+  local key, left = shard.base .. id, {}
+  if redis.call('EXISTS', key .. ':lock') == 1 then return true end
+  for _, other in ipairs(events_in(redis.call('HGET', key, jobFields.members))) do
+    if other ~= event then left[#left + 1] = other end
+  end
+  redis.call('HDEL', batches_of(shard, endpoint), event)
+  if #left > 0 then
+    redis.call('HSET', key, jobFields.members, table.concat(left, ' '))
+    return false
+  end
+  if take_idle(shard, id) then redis.call('DEL', key) end
+  return false
+end
+
+--- The request that a delivery is to be sent for, as its lane or its batch has it, or the data of its own job.
+---@key base                    the prefix of the jobs' keys
+---@param endpoint EndpointId
+---@param event EventId
+---@reply is_placed boolean        it has a job, or is in a lane or a batch
+---@reply data text?
+---@reply request text?
+function find_request(base, endpoint, event)
+  local shard, own = shard_of(base), delivery_job(event, endpoint)
+  local data = redis.call('HGET', shard.base .. own, jobFields.data)
+  if data then return reply { is_placed = true, data = data } end
+  local job, lane = finder_of(shard, endpoint)(event)
+  if job ~= own then
+    return reply { is_placed = true, request = redis.call('HGET', shard.base .. job, 'request ' .. event) }
+  end
+  return reply { is_placed = lane and true, request = lane and redis.call('HGET', carried_of(shard, lane), event) }
+end
+
+--- Whether a delivery is here, and no worker has it. Then nothing can take it away from here: what takes its lock after this finds
+--- the delivery locked where it comes from.
+---@key base                    the prefix of the jobs' keys
+---@param endpoint EndpointId
+---@param event EventId
+---@return boolean
+function is_idle(base, endpoint, event)
+  local shard, own = shard_of(base), delivery_job(event, endpoint)
+  local job, lane = finder_of(shard, endpoint)(event)
+  for _, id in ipairs { own, job, lane_job(lane or endpoint) } do
+    if redis.call('EXISTS', shard.base .. id .. ':lock') == 1 then return false end
+  end
+  return (lane or job ~= own or redis.call('EXISTS', shard.base .. own) == 1) and true
+end
+
+--- Puts a delivery's job back, if that has failed for good, or that of its lane: as if it had never run, at its position in the
+--- present fair order. BullMQ would give it its original one: behind all of today's jobs, or before them.
+---@key base                    the prefix of the jobs' keys
+---@param endpoint EndpointId
+---@param event EventId
+function put_back_failed(base, endpoint, event)
+  local shard, id = shard_of(base), delivery_job(event, endpoint)
+  if renew_failed(shard, id) then
+    local account = account_in(redis.call('HGET', shard.base .. id, jobFields.data)) or ''
+    local priority = priority_of(shard, account, endpoint)
+    redis.call('HSET', shard.base .. id, 'priority', priority)
+    put_in_place(shard, { id }, { priority })
+    return wake_workers(shard)
+  end
+  local _, lane = finder_of(shard, endpoint)(event)
+  if lane and redis.call('ZSCORE', shard.failed, lane_job(lane)) then wake_lane_for(shard, lane, event) end
+end
+
+--- Nothing is left to send of a delivery: its job goes if that is delayed or has failed for good, or its entry in a lane or a batch. A
+--- job that is taken next is left alone: it ends by itself.
+---@key base                    the prefix of the jobs' keys
+---@param endpoint EndpointId
+---@param event EventId
+---@return boolean                 whether a worker runs it
+function remove_idle(base, endpoint, event)
+  local shard, own = shard_of(base), delivery_job(event, endpoint)
+  local key = shard.base .. own
+  if redis.call('EXISTS', key) == 1 then
+    if redis.call('EXISTS', key .. ':lock') == 1 then return true end
+    local is_removed = redis.call('ZREM', shard.delayed, own) == 1 or redis.call('ZREM', shard.failed, own) == 1
+    if is_removed then redis.call('DEL', key, key .. ':logs') end
+    return false
+  end
+  local job, lane = finder_of(shard, endpoint)(event)
+  if lane and drop_from_lane(shard, lane, event) then return true end
+  return job ~= own and drop_from_batch(shard, job, endpoint, event)
+end
+
+--- Those of some deliveries of an endpoint whose own jobs, or whose batches, are delayed.
+---@key base                    the prefix of the jobs' keys
+---@param endpoint EndpointId
+---@param of_events EventId[]
+---@return EventId[]
+function find_delayed(base, endpoint, of_events)
+  local shard, delayed = shard_of(base), {}
+  local find = finder_of(shard, endpoint)
+  for _, event in ipairs(of_events) do
+    local job = find(event)
+    if redis.call('ZSCORE', shard.delayed, job) then delayed[#delayed + 1] = event end
+  end
+  return delayed
 end
 
 --- Those of some deliveries of an endpoint that a worker runs now.

@@ -1,6 +1,6 @@
+import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
 import {
-  batchJobIdOf,
   type DeliveryParts,
   type DeliveryRequested,
   deliveryIdOf,
@@ -17,21 +17,22 @@ import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
-import { findInAny } from '../platform/redis-timeline';
 import {
   addDeliveries,
   checkUnplaced,
   type EndDelaysReply,
   endDelays,
+  findDelayed,
   findHeads,
+  findRequest,
   findRunning,
   findTogether,
-  nextPriority,
+  isIdle,
+  putBackFailed,
+  removeIdle,
 } from './bullmq-delivery-shard.script';
-import { addToLanes, bringHeadForward, dropFromLane, findOver } from './bullmq-lanes.script';
-import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
-import { OnDemandQueue } from './bullmq-on-demand-queue';
-import { dropFromBatch } from './bullmq-running-batches.script';
+import { addToLanes, findOver } from './bullmq-lanes.script';
+import { createJobKeys, type JobKeys } from './bullmq-layout';
 import { type DeliveryJob, deliveryJobSchema, encodeRequest, requestSchema } from './delivery-job';
 
 export interface DeliveryToAdd extends NewDelivery {
@@ -76,7 +77,6 @@ const STEP_OF_REPLAYS = 4;
 
 /** The queue of deliveries in one shard. A delivery has a job of its own there, or is in a lane, or in a batch. */
 export class DeliveryShard {
-  readonly #queue: OnDemandQueue;
   readonly #jobs: JobKeys;
   readonly #keys: ShardKeys;
 
@@ -84,7 +84,6 @@ export class DeliveryShard {
     private readonly redis: RedisClient,
     prefix: string,
   ) {
-    this.#queue = new OnDemandQueue(DELIVERIES_QUEUE, { redis, prefix });
     this.#jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
     this.#keys = queueKeysOf(prefix);
   }
@@ -120,6 +119,7 @@ export class DeliveryShard {
       members,
       sent: sent && encodePlace(sent),
       only,
+      seesBeside: !(this.redis instanceof Cluster),
     });
   }
 
@@ -139,27 +139,15 @@ export class DeliveryShard {
     return checkUnplaced({ base: this.#jobs.base, endpoint: endpointId, event: eventId });
   }
 
-  async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
-    const stored = await this.redis.hget(this.#jobs.job(deliveryIdOf(delivery)), jobFields.data);
-    if (stored === null) {
-      const inBatch = await this.#requestInBatch(delivery);
-      return inBatch === 'no_job' ? await this.#requestInLane(delivery) : inBatch;
-    }
-    const data = deliveryJobSchema.safeParse(parsedOrUndefined(stored)).data;
-    return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
-  }
-
-  async #requestInBatch({ endpointId, eventId }: DeliveryParts): Promise<JobRequest> {
-    const name = await this.#batchOf({ endpointId, eventId });
-    if (name === null) return 'no_job';
-    const job = this.#jobs.job(batchJobIdOf(name, endpointId));
-    return requestIn(await this.redis.hget(job, `request ${eventId}`));
-  }
-
-  async #requestInLane(delivery: DeliveryParts): Promise<JobRequest> {
-    const lane = await this.#laneOf(delivery);
-    if (lane === undefined) return 'no_job';
-    return requestIn(await this.redis.hget(this.#keys.carried(lane), delivery.eventId));
+  async requestOf({ endpointId, eventId }: DeliveryParts): Promise<JobRequest> {
+    const asked = { base: this.#jobs.base, endpoint: endpointId, event: eventId };
+    const { isPlaced, data, request } = await findRequest(asked)(this.redis);
+    if (!isPlaced) return 'no_job';
+    const stored =
+      data === undefined
+        ? requestSchema.safeParse(parsedOrUndefined(request ?? '')).data
+        : deliveryJobSchema.safeParse(parsedOrUndefined(data)).data?.request;
+    return stored === undefined ? 'no_request' : { requestId: stored.id };
   }
 
   /** Those of some deliveries of an endpoint that a worker runs now: a job has a lock while a worker runs it. */
@@ -177,11 +165,9 @@ export class DeliveryShard {
     return await findTogether(this.#ofEndpoint(endpointId, eventIds))(this.redis);
   }
 
-  /** Whether the own job, or the batch, of each of some deliveries is delayed. */
-  async areDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly boolean[]> {
-    const names = await this.redis.hmget(this.#keys.batches(endpointId), ...eventIds);
-    const jobIds = eventIds.map((eventId, i) => jobIdOf({ eventId, endpointId }, names[i]));
-    return await findInAny(this.redis, [this.#jobs.delayed], jobIds);
+  /** Those of some deliveries of an endpoint whose own jobs, or whose batches, are delayed. */
+  async findDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    return await findDelayed(this.#ofEndpoint(endpointId, eventIds))(this.redis);
   }
 
   /** The place of the first entry of a lane. `undefined`: it has none. */
@@ -215,26 +201,9 @@ export class DeliveryShard {
     return { entries, areMore };
   }
 
-  /**
-   * Whether it is here, and no worker has it. Then nothing can take it away from here: what takes its lock after this finds the
-   * delivery locked where it comes from. So the locks are asked for first.
-   */
-  async stays(delivery: DeliveryParts): Promise<boolean> {
-    const lane = await this.#laneOf(delivery);
-    const jobIds = [
-      deliveryIdOf(delivery),
-      laneJobIdOf(lane ?? laneNameOf(delivery.endpointId)),
-      jobIdOf(delivery, await this.#batchOf(delivery)),
-    ];
-    const locked = await this.redis.exists(...jobIds.map((jobId) => this.#jobs.lock(jobId)));
-    return locked === 0 && (await this.#isPlaced(delivery));
-  }
-
-  // It has a job in any state, or is in a lane or a batch.
-  async #isPlaced(delivery: DeliveryParts): Promise<boolean> {
-    if (await this.#hasJob(delivery)) return true;
-    const [lane, batch] = await Promise.all([this.#laneOf(delivery), this.#batchOf(delivery)]);
-    return lane !== undefined || batch !== null;
+  /** Whether it is here, and no worker has it. Then nothing can take it away from here. */
+  async stays({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return await isIdle({ base: this.#jobs.base, endpoint: endpointId, event: eventId })(this.redis);
   }
 
   /** End the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes: see `DeliveryQueue`. */
@@ -243,74 +212,16 @@ export class DeliveryShard {
   }
 
   /** Put its job back, if that has failed for good, or that of its lane. Otherwise nothing happens. */
-  async putBackFailed(delivery: DeliveryParts): Promise<void> {
-    const jobId = deliveryIdOf(delivery);
-    if ((await this.redis.zscore(this.#jobs.failed, jobId)) === null)
-      return await this.#putBackFailedLane(delivery);
-    await this.#placeAnew(delivery.endpointId, jobId);
-    await this.#queue.retryFailed(jobId);
-  }
-
-  async #putBackFailedLane({ endpointId, eventId }: DeliveryParts): Promise<void> {
-    const name = await this.#laneOf({ endpointId, eventId });
-    if (name === undefined) return;
-    if ((await this.redis.zscore(this.#jobs.failed, laneJobIdOf(name))) === null) return;
-    await bringHeadForward({ base: this.#jobs.base, name, event: eventId })(this.redis);
-  }
-
-  // BullMQ would give it its original position: behind all of today's jobs, or before them.
-  async #placeAnew(endpoint: EndpointId, jobId: string): Promise<void> {
-    const stored = await this.redis.hget(this.#jobs.job(jobId), jobFields.data);
-    const account = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
-    if (account === undefined) return;
-    const priority = await nextPriority({ base: this.#jobs.base, account, endpoint })(this.redis);
-    await this.#queue.changePriority(jobId, priority);
+  async putBackFailed({ endpointId, eventId }: DeliveryParts): Promise<void> {
+    await putBackFailed({ base: this.#jobs.base, endpoint: endpointId, event: eventId })(this.redis);
   }
 
   /**
    * Remove its job if that is delayed or has failed for good, or its entry in a lane or a batch. Gives whether a worker runs it. A job
    * that is taken next is left alone: it ends by itself.
    */
-  async removeIfIdle(delivery: DeliveryParts): Promise<boolean> {
-    // Most deliveries have no job, which one command tells.
-    if (!(await this.#hasJob(delivery))) return await this.#drop(delivery);
-    const { endpointId, eventId } = delivery;
-    if ((await this.findRunning(endpointId, [eventId])).length > 0) return true;
-    const jobId = deliveryIdOf(delivery);
-    const { delayed, failed } = this.#jobs;
-    const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
-    if (scores.every((score) => score === null)) return false;
-    // A worker may take it at this very moment: then it stays.
-    return !(await this.#queue.remove(jobId));
-  }
-
-  // From its lane, or its batch.
-  async #drop(delivery: DeliveryParts): Promise<boolean> {
-    const name = await this.#laneOf(delivery);
-    const dropped = { base: this.#jobs.base, event: delivery.eventId };
-    if (name !== undefined && (await dropFromLane({ ...dropped, name })(this.redis))) return true;
-    return await dropFromBatch({ ...dropped, endpoint: delivery.endpointId })(this.redis);
-  }
-
-  // In any state.
-  async #hasJob(delivery: DeliveryParts): Promise<boolean> {
-    return (await this.redis.exists(this.#jobs.job(deliveryIdOf(delivery)))) > 0;
-  }
-
-  /** The name of its batch; null: it is in none. */
-  async #batchOf({ endpointId, eventId }: DeliveryParts): Promise<string | null> {
-    return await this.redis.hget(this.#keys.batches(endpointId), eventId);
-  }
-
-  /** The lane that it is in. `undefined`: it is in none. */
-  async #laneOf({ endpointId, eventId }: DeliveryParts): Promise<LaneName | undefined> {
-    const whole = laneNameOf(endpointId);
-    const [place, line] = await Promise.all([
-      this.redis.zscore(this.#keys.lane(whole), eventId),
-      this.redis.hget(this.#keys.lines(endpointId), eventId),
-    ]);
-    if (line !== null) return laneNameOf(endpointId, line);
-    return place === null ? undefined : whole;
+  async removeIfIdle({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return await removeIdle({ base: this.#jobs.base, endpoint: endpointId, event: eventId })(this.redis);
   }
 
   /** For scripts that look for deliveries of an endpoint. */
@@ -321,14 +232,4 @@ export class DeliveryShard {
 
 function dataOf({ accountId, request }: DeliveryToAdd): DeliveryJob {
   return { account_id: accountId, ...(request && { request: encodeRequest(request) }) };
-}
-
-/** The id of its own job, or that of its batch's. */
-function jobIdOf(delivery: DeliveryParts, batch: string | null | undefined): string {
-  return batch ? batchJobIdOf(batch, delivery.endpointId) : deliveryIdOf(delivery);
-}
-
-function requestIn(stored: string | null): JobRequest {
-  const request = stored === null ? undefined : requestSchema.safeParse(parsedOrUndefined(stored)).data;
-  return request === undefined ? 'no_request' : { requestId: request.id };
 }

@@ -140,7 +140,7 @@ end
 ---
 --- The time of the next wake-up only changes if no other was asked for meanwhile. All of a batch are released together.
 ---
---- A line of a held entry whose job somebody has removed gets another one.
+--- A lane, or a line of a held entry, whose job somebody has removed gets another one.
 ---
 --- A lane that is put off goes on, whatever it waits for: its run finds out whether it may. One that runs may be about to be put off.
 --- One that waits for more deliveries goes on only if a wake-up was asked for.
@@ -188,11 +188,8 @@ function release_held(base, address, most, was_due_at, again_at, soon_at, only, 
   local function wake_some_lines(last)
     local grouped, at_once = grouped_of(shard, endpoint), 500
     local first = rank_behind(grouped, last)
-    local page = redis.call('ZRANGE', grouped, first, first + at_once - 1, 'WITHSCORES')
-    local some, seen = {}, {}
-    for i = 1, #page, 2 do
-      some[#some + 1] = page[i]
-    end
+    local some, places = entries_in(redis.call('ZRANGE', grouped, first, first + at_once - 1, 'WITHSCORES'))
+    local seen = {}
     for _, line in ipairs(#some > 0 and redis.call('HMGET', lines, unpack(some)) or {}) do
       if line and not seen[line] then
         seen[line] = true
@@ -210,7 +207,7 @@ function release_held(base, address, most, was_due_at, again_at, soon_at, only, 
       redis.call('HDEL', lines, WOKEN)
       return false
     end
-    redis.call('HSET', lines, WOKEN, page[#page] .. ' ' .. page[#page - 1])
+    redis.call('HSET', lines, WOKEN, string.format('%d %s', places[#some], some[#some]))
     return true
   end
 
@@ -237,7 +234,7 @@ function release_held(base, address, most, was_due_at, again_at, soon_at, only, 
       restore_job(name)
     end
     local closed = redis.call('HGET', shard.base .. job, 'closed')
-    if closed then count_behind(shard, open_line(shard, account, name, closed)) end
+    if closed then open_line(shard, account, name, closed) end
     if closed ~= event then redis.call('ZREM', held, event) end
     return true
   end
@@ -285,7 +282,10 @@ function release_held(base, address, most, was_due_at, again_at, soon_at, only, 
   end
   local last = redis.call('HGET', lines, WOKEN) or wakes_lines and ''
   local has_more_lines = last and wake_some_lines(last)
-  local left, has_lane = redis.call('ZCARD', held), redis.call('EXISTS', shard.base .. lane_job(endpoint)) == 1
+  local lane, job_of_lane = lane_of(shard, endpoint), shard.base .. lane_job(endpoint)
+  local of_lane, left = redis.call('EXISTS', lane, job_of_lane), redis.call('ZCARD', held)
+  if of_lane == 1 and redis.call('EXISTS', lane) == 1 then restore_job(endpoint) end
+  local has_lane = of_lane > 0
   count_with_lane(shard, address)
   if wakes_lines then left = left + redis.call('ZCARD', grouped_of(shard, endpoint)) end
   if has_more_lines then left = left + 1 end

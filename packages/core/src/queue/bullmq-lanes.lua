@@ -35,30 +35,32 @@ local function is_after(sent, other)
   return event > other_event
 end
 
---- Where a new event goes in its lane: never before the last one, nor before what was sent last in place of older ones, whatever the
---- time of its acceptance. Redis' clock may have been set back, or a replica with an earlier one promoted.
-local function place_of_new(order, event, accepted_at, sent)
-  local first = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
-  local last = first[1] and first[2] .. ' ' .. first[1]
+--- Of what `WITHSCORES` gives: the events, and the place of each.
+local function entries_in(flat)
+  local events, places = {}, {}
+  for i = 1, #flat, 2 do
+    events[#events + 1], places[#places + 1] = flat[i], tonumber(flat[i + 1])
+  end
+  return events, places
+end
+
+--- The place and the event of the last entry of an order.
+local function last_in(order)
+  local last = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
+  return last[1] and last[2] .. ' ' .. last[1]
+end
+
+--- Where a new event goes in its lane: never before the last one, nor before others that were accepted before it, whatever the time of
+--- its acceptance: what was sent last in place of older ones, and the last one beside the lane. Redis' clock may have been set back, or
+--- a replica with an earlier one promoted.
+local function place_of_new(order, event, accepted_at, sent, beside)
+  local last = last_in(order)
   if sent and (not last or is_after(sent, last)) then last = sent end
+  if beside and (not last or is_after(beside, last)) then last = beside end
   if not last or not is_after(last, accepted_at .. ' ' .. event) then return accepted_at end
   local last_place = place_in(last)
   if redis.call('ZSCORE', order, event) then return accepted_at end
   return string.format('%d', last_place + 1)
-end
-
---- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others. Scripts
---- that run together change it once.
-local function count_behind(shard, change, is_in_batches)
-  if change == 0 then return end
-  local counter = is_in_batches and shard.behind_heads .. ':batched' or shard.behind_heads
-  local changed = once[counter]
-  once[counter] = (changed or 0) + change
-  if changed then return end
-  at_end('count ' .. counter, function()
-    local sum = once[counter]
-    if sum ~= 0 and redis.call('INCRBY', counter, sum) <= 0 then redis.call('DEL', counter) end
-  end)
 end
 
 --- From now on the deliveries of a lane have to wait for each other, or need not: those behind the first one count so.
@@ -131,6 +133,15 @@ local function go_on_if_full(shard, lane)
   return true
 end
 
+--- A lane whose job an operator has removed goes on: if it was held, it is counted as such no more, but as waiting.
+local function forget_lost_hold(shard, lane, others)
+  local address = lane.account .. '/' .. lane.endpoint
+  local known, beside = redis.call('HGET', shard.counted, address), held_beside(shard, lane.endpoint)
+  if not known or tonumber(string.match(known, '%d+$')) <= beside then return end
+  count_held(shard, address, beside)
+  count_behind(shard, others - 1, lane.is_in_batches)
+end
+
 --- After entries were added: its job, if there was none, and its counts. An operator may have removed the job of those that are there:
 --- then it is closed as that was, until it is taken.
 local function see_to_job(shard, lane)
@@ -147,6 +158,7 @@ local function see_to_job(shard, lane)
     if is_new then count_line(shard, lane.name, 1) end
     lane.closed = not is_new and closed_without_job(shard, lane.name)
     if lane.closed then redis.call('HSET', shard.base .. id, 'closed', lane.closed) end
+    if not is_new and not line_in(lane.name) then forget_lost_hold(shard, lane, others) end
     lane.carries = lane.carries or not is_new and redis.call('EXISTS', carried_of(shard, lane.name)) == 1
   end
   if lane.closed then
@@ -173,6 +185,12 @@ local function take_over_turn(shard, lane, head, members, sent)
   redis.call('HSET', key, jobFields.members, members)
 end
 
+--- What has the places of those that have jobs of their own beside a lane.
+local function beside_of(name)
+  local endpoint, line = endpoint_of(name), line_in(name)
+  return keys.order(endpoint) .. (line and ':' .. line or '')
+end
+
 --- Adds deliveries to the lanes of their endpoints. One that has a job of its own, or is there or in a batch, stays as it is.
 ---@key base                    the prefix of the jobs' keys
 ---@param accounts AccountId[]     of each delivery
@@ -186,6 +204,7 @@ end
 ---@param members text?            those that went together with it
 ---@param sent text?               what had been sent there last in place of older ones: its place and event
 ---@param only 'if_there'|'if_idle'|'always'  to lanes that have entries, or to those that no worker has
+---@param sees_beside boolean      what is beside the lanes is on this server
 ---@return boolean                 whether all are so
 function add_to_lanes(
   base,
@@ -199,7 +218,8 @@ function add_to_lanes(
   head,
   members,
   sent,
-  only
+  only,
+  sees_beside
 )
   local shard = shard_of(base)
   local jobs, asked, lanes, lane_at = {}, {}, {}, {}
@@ -207,7 +227,10 @@ function add_to_lanes(
     local endpoint = endpoint_of(names[i])
     local job = shard.base .. delivery_job(event, endpoint)
     jobs[i], asked[#asked + 1] = job, job
-    if names[i] ~= names[i - 1] then asked[#asked + 1] = batches_of(shard, endpoint) end
+    if names[i] ~= names[i - 1] then
+      asked[#asked + 1] = batches_of(shard, endpoint)
+      if sees_beside and are_new[i] then asked[#asked + 1] = beside_of(names[i]) end
+    end
   end
   -- Mostly none of them is there, nor a batch.
   local looks = is_any_there(asked)
@@ -229,7 +252,11 @@ function add_to_lanes(
       lane_at[name], lanes[#lanes + 1] = lane, lane
     end
     if not lane.is_left_out and not is_there(i) then
-      local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i], lane.sent) or accepted_at[i]
+      local place = accepted_at[i]
+      if are_new[i] then
+        if looks and sees_beside then lane.beside = lane.beside or last_in(beside_of(name)) end
+        place = place_of_new(lane.key, event, place, lane.sent, lane.beside)
+      end
       enter(shard, lane, event, place, requests[i])
     end
   end
@@ -331,15 +358,20 @@ local function add_own_jobs(shard, account, endpoint, events, requests, holds, f
   wake_workers(shard)
 end
 
+--- A job that has failed for good is as new. Gives whether it had.
+local function renew_failed(shard, id)
+  if redis.call('ZREM', shard.failed, id) == 0 then return false end
+  local counted = { jobFields.attemptsMade, jobFields.attemptsStarted, jobFields.stalledCount }
+  redis.call('HDEL', shard.base .. id, 'finishedOn', 'processedOn', jobFields.failedReason, unpack(counted))
+  return true
+end
+
 --- Puts a lane's job back, if it is delayed. One that has failed for good could not be read: it is as new.
 local function wake_lane(shard, account, name)
   local id = lane_job(name)
   if redis.call('ZREM', shard.delayed, id) == 0 then
-    if redis.call('ZREM', shard.failed, id) == 0 then return false end
-    local key = shard.base .. id
-    redis.call('HSET', key, 'data', lane_data(account))
-    redis.call('HDEL', key, 'finishedOn', 'processedOn', jobFields.failedReason, jobFields.attemptsMade)
-    redis.call('HDEL', key, jobFields.attemptsStarted, jobFields.stalledCount)
+    if not renew_failed(shard, id) then return false end
+    redis.call('HSET', shard.base .. id, 'data', lane_data(account))
   end
   put_back(shard, id, account, endpoint_of(name))
   return true
@@ -359,15 +391,6 @@ local function wake_lane_for(shard, name, event)
   return wake_lane(shard, account, name)
 end
 
---- The lane goes on now if this delivery is its head, or comes next.
----@key base                    the prefix of the jobs' keys
----@param name text              of the lane
----@param event EventId
-function bring_head_forward(base, name, event)
-  local shard = shard_of(base)
-  if redis.call('ZSCORE', lane_of(shard, name), event) then wake_lane_for(shard, name, event) end
-end
-
 --- Takes a job away from where it waits, if it does. Gives whether it did.
 local function take_idle(shard, id)
   return redis.call('ZREM', shard.delayed, id) == 1
@@ -375,13 +398,8 @@ local function take_idle(shard, id)
     or redis.call('ZREM', shard.prioritized, id) == 1
 end
 
---- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it.
----@key base                    the prefix of the jobs' keys
----@param name text              of the lane
----@param event EventId
----@return boolean                 whether a worker runs it
-function drop_from_lane(base, name, event)
-  local shard = shard_of(base)
+--- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it. Gives whether one does.
+local function drop_from_lane(shard, name, event)
   local id, lane = lane_job(name), lane_of(shard, name)
   local key = shard.base .. id
   if not redis.call('ZSCORE', lane, event) then return false end
@@ -441,21 +459,17 @@ function find_over(base, name, latest)
   local first, over = rank_behind(lane, last), redis.call('ZCOUNT', lane, '-inf', latest)
   local stop_at = math.min(first + looked_at_once, over)
   if first >= stop_at then return reply {} end
-  local page, some = redis.call('ZRANGE', lane, first, stop_at - 1, 'WITHSCORES'), {}
-  local events, places, requests = {}, {}, {}
-  for i = 1, #page, 2 do
-    some[#some + 1] = page[i]
-  end
-  local looked = 0
+  local some, at = entries_in(redis.call('ZRANGE', lane, first, stop_at - 1, 'WITHSCORES'))
+  local events, places, requests, looked = {}, {}, {}, 0
   for i, request in ipairs(redis.call('HMGET', carried_of(shard, name), unpack(some))) do
     looked = i
     local requested_at = request and tonumber(string.match(request, '"at":(%d+)'))
     if not requested_at or requested_at <= tonumber(latest) then
-      events[#events + 1], places[#events + 1], requests[#events + 1] = some[i], tonumber(page[2 * i]), request
+      events[#events + 1], places[#events + 1], requests[#events + 1] = some[i], at[i], request
     end
     if #events == found_at_once then break end
   end
-  redis.call('HSET', job, 'looked', string.format('%d %s %s', began, page[2 * looked], some[looked]))
+  redis.call('HSET', job, 'looked', string.format('%d %d %s', began, at[looked], some[looked]))
   return reply { events = events, places = places, requests = requests, are_more = first + looked < over }
 end
 
@@ -464,6 +478,7 @@ end
 ---@param name text                of the lane
 ---@reply first EventId?           whose turn it is, or comes next
 ---@reply is_held boolean          the lane does not go on
+---@reply has_job boolean          an operator may have removed it
 ---@reply is_running boolean
 ---@reply is_in_window boolean     of a line: newer events may come
 ---@reply holds text?
@@ -472,12 +487,14 @@ end
 function lane_standing(base, name)
   local shard = shard_of(base)
   local job, lane = shard.base .. lane_job(name), lane_of(shard, name)
-  local fields = redis.call('HMGET', job, 'head', jobFields.holds, 'closed', jobFields.inBatches, jobFields.members)
+  local fields =
+    redis.call('HMGET', job, 'head', jobFields.holds, 'closed', jobFields.inBatches, jobFields.members, jobFields.name)
   local head = fields[1] and redis.call('ZSCORE', lane, fields[1]) and fields[1]
   local is_running = redis.call('EXISTS', job .. ':lock') == 1
   return reply {
     first = head or redis.call('ZRANGE', lane, 0, 0)[1],
     is_held = (fields[3] or fields[2] and not line_in(name)) and fields[3] ~= IN_WINDOW and not is_running,
+    has_job = fields[6] and true,
     is_running = is_running,
     is_in_window = fields[3] == IN_WINDOW,
     holds = fields[2],

@@ -397,28 +397,36 @@ it('keeps what stays held when a part of it moves to another shard', async () =>
   expect(await mustTake()).toMatchObject({ holds: encodeHold(hold), head: { eventId: events[1] } });
 });
 
-it('counts all behind the head as waiting, and all of a lane that does not go on as held', async () => {
+it('counts all behind the head as held and delayed, whatever the head does: more workers would not help', async () => {
   const { queue, lanes, events, entry, counts, standings, mustTake, laneOf, delay, wake, end } =
     await arrange();
   const [first, second, third] = events;
-  const waiting = async () => {
-    const depths = await standings.readDepths();
-    return depths.find(({ queue: name, state }) => name === DELIVERIES_QUEUE && state === 'wait')?.jobs;
+  const depths = async () => {
+    const { queues } = await standings.read(NOW);
+    const found = queues.find(({ name }) => name === DELIVERIES_QUEUE);
+    return [found?.waiting, found?.active, found?.delayed];
   };
   await queue.addAll([entry(first), entry(second)]);
-  expect(await waiting()).toBe(2);
+  expect(await depths()).toEqual([1, 0, 1]);
   expect(await counts.read()).toMatchObject({ ordering: 1, disabled: 0 });
 
+  const refused = await mustTake();
+  expect(await depths()).toEqual([0, 1, 1]);
+  await delay(refused, 'http_5xx');
+  expect(await depths()).toEqual([0, 0, 2]);
+  expect(await counts.read()).toMatchObject({ ordering: 1, disabled: 0 });
+
+  await wake();
   const job = await mustTake();
   await lanes.hold(laneOf(job), { reason: 'disabled', since: NOW }, undefined);
   await delay(job);
   await queue.addAll([entry(third)]);
-  expect(await waiting()).toBe(0);
+  expect(await depths()).toEqual([0, 0, 1]);
   expect(await counts.read()).toMatchObject({ ordering: 0, disabled: 3 });
 
   await wake();
   await end(await mustTake());
-  expect(await waiting()).toBe(2);
+  expect(await depths()).toEqual([1, 0, 1]);
   expect(await counts.read()).toMatchObject({ ordering: 1, disabled: 0 });
 });
 
@@ -613,22 +621,68 @@ it("makes a lane's job anew that has failed by itself, since nobody can read it"
   expect(await client.zcard(jobKeys.failed)).toBe(0);
 });
 
-it("makes a lane's job anew that an operator has removed, as soon as one of its deliveries is added again", async () => {
-  const { client, queue, accountId, endpointId, events, entry, entries, mustTake } = await arrange();
+describe("a lane's job that an operator has removed", () => {
+  async function arrangeRemoved() {
+    const arranged = await arrange();
+    const { client, queue, endpointId, events, entry } = arranged;
+    const request = { requestId: 'req', trigger: 'manual', requestedAt: NOW } as const;
+    await queue.addRequested([{ ...entry(events[0]), request }]);
+    await queue.addAll([entry(events[1])]);
+    return {
+      ...arranged,
+      async remove() {
+        const id = laneJobIdOf(laneNameOf(endpointId));
+        await client.del(jobKeys.job(id));
+        for (const list of [jobKeys.prioritized, jobKeys.delayed]) await client.zrem(list, id);
+      },
+    };
+  }
+
+  it.each(['one of its deliveries is added again', 'its endpoint is woken up'])(
+    'is made anew as soon as %s',
+    async (when) => {
+      const { client, queue, held, events, entry, entries, mustTake, remove, ...of } = await arrangeRemoved();
+      const { accountId, endpointId } = of;
+      const [first, second] = events;
+      await remove();
+      if (when === 'its endpoint is woken up') {
+        const request = { most: 1, wakeUpWasDueAt: undefined, wakeUpAgainAt: NOW, now: NOW };
+        expect(await held.release({ accountId, endpointId }, request)).toMatchObject({ released: 1 });
+      } else await queue.addAll([entry(second)]);
+      expect(await entries()).toEqual([first, second]);
+      const job = await mustTake();
+      expect(job.head).toMatchObject({ eventId: first });
+      expect(job.head?.request).toContain('req');
+      expect(JSON.parse(job.json.data)).toMatchObject({ account_id: accountId });
+      expect(await client.get(shardKeys.behindHeads)).toBe('1');
+    },
+  );
+
+  it('leaves no count behind of what was held', async () => {
+    const { client, queue, lanes, counts, held, endpointId, events, entry, mustTake, ...of } =
+      await arrangeRemoved();
+    const job = await mustTake();
+    await lanes.hold(of.laneOf(job), { reason: 'disabled', since: NOW });
+    await of.delay(job);
+    expect(await counts.read()).toMatchObject({ disabled: 2 });
+    await of.remove();
+    await queue.addAll([entry(events[2])]);
+    expect(await held.count(endpointId)).toBe(2);
+    for (const behind of [2, 1, 0]) {
+      expect(await counts.read()).toMatchObject({ ordering: behind, disabled: 0 });
+      await of.end(await mustTake());
+    }
+    expect(await client.exists(shardKeys.behindHeads)).toBe(0);
+  });
+});
+
+it('puts what is new behind what is beside the lane, also when the clock was set back', async () => {
+  const { client, queue, endpointId, events, entry, mustTake } = await arrange();
   const [first, second] = events;
-  const request = { requestId: 'req', trigger: 'manual', requestedAt: NOW } as const;
-  await queue.addRequested([{ ...entry(first), request }]);
-  await queue.addAll([entry(second)]);
-  const id = laneJobIdOf(laneNameOf(endpointId));
-  await client.del(jobKeys.job(id));
-  await client.zrem(jobKeys.prioritized, id);
-  await queue.addAll([entry(second)]);
-  expect(await entries()).toEqual([first, second]);
-  const job = await mustTake();
-  expect(job.head).toMatchObject({ eventId: first });
-  expect(job.head?.request).toContain('req');
-  expect(JSON.parse(job.json.data)).toMatchObject({ account_id: accountId });
-  expect(await client.get(shardKeys.behindHeads)).toBe('1');
+  const besideLanes = new BesideLanes(client);
+  await besideLanes.join(endpointId, [{ eventId: first, acceptedAt: NOW }])(client);
+  await queue.addAll([entry(second, { acceptedAt: NOW - 60_000, isNew: true })]);
+  expect((await mustTake()).head).toMatchObject({ eventId: second, turn: 'behind_job', place: NOW + 1 });
 });
 
 it('gives what may be open no longer once in an hour, however many that carry a request are before it', async () => {

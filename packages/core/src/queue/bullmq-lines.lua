@@ -39,6 +39,20 @@ local function change_count(lines, field, change)
   if change ~= 0 and redis.call('HINCRBY', lines, field, change) == 0 then redis.call('HDEL', lines, field) end
 end
 
+--- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others. Scripts
+--- that run together change it once.
+local function count_behind(shard, change, is_in_batches)
+  if change == 0 then return end
+  local counter = is_in_batches and shard.behind_heads .. ':batched' or shard.behind_heads
+  local changed = once[counter]
+  once[counter] = (changed or 0) + change
+  if changed then return end
+  at_end('count ' .. counter, function()
+    local sum = once[counter]
+    if sum ~= 0 and redis.call('INCRBY', counter, sum) <= 0 then redis.call('DEL', counter) end
+  end)
+end
+
 --- How many of an endpoint's deliveries are held beside its lane: with jobs of their own, in batches, and in closed lines.
 local function held_beside(shard, endpoint)
   local behind = tonumber(redis.call('HGET', lines_of(shard, endpoint), HELD_BEHIND) or 0)
@@ -102,20 +116,34 @@ local function count_behind_closed(shard, account, lane, closed, change)
   count_beside(shard, account, endpoint_of(lane))
 end
 
---- A closed line goes on. Gives how many wait behind its first one.
+--- A line of this size is closed: its head is held like a delivery that has a job, and those behind it with it. Without an event
+--- wake-ups leave it alone.
+local function close_line(shard, account, lane, event, place, wake_up_at, size, reason)
+  local endpoint, closed, behind = endpoint_of(lane), event or LEFT_ALONE, math.max(size - 1, 0)
+  redis.call('HSET', shard.base .. lane_job(lane), 'closed', closed)
+  note_closed(shard, lane, closed)
+  count_behind(shard, -behind)
+  change_count(lines_of(shard, endpoint), HELD_BEHIND, event and behind or behind + 1)
+  if event then
+    redis.call('ZADD', held_of(shard, endpoint), place, event)
+  else
+    change_count(lines_of(shard, endpoint), HELD_MORE, 1)
+  end
+  if wake_up_at then redis.call('ZADD', shard.wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint) end
+  count_beside(shard, account, endpoint, reason)
+end
+
+--- A closed line goes on: some wait behind its first one.
 local function open_line(shard, account, lane, closed)
   note_open(shard, lane)
   local behind = math.max(redis.call('ZCARD', lane_of(shard, lane)) - 1, 0)
   local lines = lines_of(shard, endpoint_of(lane))
-  if closed == IN_WINDOW then
-    change_count(lines, HELD_MORE, behind)
-    return behind
-  end
+  count_behind(shard, behind)
+  if closed == IN_WINDOW then return change_count(lines, HELD_MORE, behind) end
   redis.call('ZREM', held_of(shard, endpoint_of(lane)), closed)
   change_count(lines, HELD_BEHIND, closed == LEFT_ALONE and -behind - 1 or -behind)
   if closed == LEFT_ALONE then change_count(lines, HELD_MORE, -1) end
   count_beside(shard, account, endpoint_of(lane))
-  return behind
 end
 
 --- So many entries have left a closed line. If the one that is held for it was among them, another one is.

@@ -110,7 +110,7 @@ async function arrange() {
     async close(job: Running, isBehindJob = false): Promise<void> {
       const { place = 0 } = job.head ?? {};
       const hold = { reason: 'busy', since: NOW, wakeUpAt: NOW, previousStartedAt: undefined } as const;
-      await lanes.close(laneOf(job), { eventId: job.eventId, acceptedAt: place }, { ...hold, isBehindJob });
+      await lanes.hold(laneOf(job), { ...hold, isBehindJob }, { eventId: job.eventId, acceptedAt: place });
     },
     /** The webhook has changed. */
     async wakeAll() {
@@ -370,8 +370,8 @@ it('goes on as soon as as many are in a line as it waits for, also if they come 
   const lane = lines.laneOf(job);
   const hold = { reason: 'batching', since: NOW, previousStartedAt: undefined } as const;
   const place = { eventId: first, acceptedAt: NOW };
-  expect(await lanes.close(lane, place, { ...hold, fullAt: 1 })).toBe(false);
-  expect(await lanes.close(lane, place, { ...hold, fullAt: 2 })).toBe(true);
+  expect(await lanes.hold(lane, { ...hold, fullAt: 1 }, place)).toBe(false);
+  expect(await lanes.hold(lane, { ...hold, fullAt: 2 }, place)).toBe(true);
   expect(await counts.read()).toEqual({ batching: 1 });
   await queue.addAll([entry(second)]);
   await lines.delay(job);
@@ -380,7 +380,7 @@ it('goes on as soon as as many are in a line as it waits for, also if they come 
   expect(again.head).toMatchObject({ eventId: first });
   expect(await counts.read()).toEqual({ ordering: 1 });
 
-  expect(await lanes.close(lines.laneOf(again), place, { ...hold, fullAt: 3 })).toBe(true);
+  expect(await lanes.hold(lines.laneOf(again), { ...hold, fullAt: 3 }, place)).toBe(true);
   await lines.delay(again);
   expect((await lines.heldOf()).toSorted()).toEqual([first, second].toSorted());
   expect(await lines.wakeUp(9)).toMatchObject({ released: 0 });

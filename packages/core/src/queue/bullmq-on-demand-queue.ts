@@ -56,12 +56,6 @@ export class OnDemandQueue {
     return (await queue.remove(jobId)) === 1;
   }
 
-  /** Set the position of a waiting job. A job without a priority is left alone. @throws as `add` does. */
-  async changePriority(jobId: string, priority: number): Promise<void> {
-    const job = await (await this.#open()).getJob(jobId);
-    await job?.changePriority({ priority }).catch(throwUnlessNotThere);
-  }
-
   async #open(): Promise<Queue> {
     const { redis } = this.connection;
     if (redis.status !== 'ready')

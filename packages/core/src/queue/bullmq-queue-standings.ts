@@ -164,11 +164,8 @@ export class QueueStandings {
       this.shards.all().map(async (shard) => {
         const depths = await Promise.all(this.#queues.in(shard).map(depthsOf));
         const { behindHeads, behindInBatches } = queueKeysOf(shard.prefix);
-        const behind = await this.redis.mget(behindHeads, behindInBatches);
-        return withLanes(
-          depths.flat(),
-          behind.map(Number).reduce((sum, count) => sum + count, 0),
-        );
+        const [inOrder, inBatches] = await this.redis.mget(behindHeads, behindInBatches);
+        return withLanes(depths.flat(), { delayed: Number(inOrder ?? 0), wait: Number(inBatches ?? 0) });
       }),
     );
   }
@@ -216,13 +213,17 @@ function countsOf(name: string, depths: readonly QueueDepth[]) {
   };
 }
 
-/** Deliveries behind the first one of a lane have no job: they wait too. */
-function withLanes(depths: readonly QueueDepth[], behind: number): readonly QueueDepth[] {
-  if (behind === 0) return depths;
-  return depths.map((depth) => {
-    const isOfThem = depth.queue === DELIVERIES_QUEUE && depth.state === 'wait';
-    return isOfThem ? { ...depth, jobs: depth.jobs + behind } : depth;
-  });
+/**
+ * Deliveries behind the first one of a lane have no job. In an order they are held until that one ends, and more workers would not
+ * help. Others wait for a worker that takes some of them together.
+ */
+function withLanes(
+  depths: readonly QueueDepth[],
+  behind: Readonly<Partial<Record<JobState, number>>>,
+): readonly QueueDepth[] {
+  return depths.map((depth) =>
+    depth.queue === DELIVERIES_QUEUE ? { ...depth, jobs: depth.jobs + (behind[depth.state] ?? 0) } : depth,
+  );
 }
 
 async function depthsOf(queue: Queue): Promise<readonly QueueDepth[]> {

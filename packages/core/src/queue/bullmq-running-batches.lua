@@ -23,11 +23,12 @@ local function store_batch(shard, endpoint, data, events, now, priority)
   return id
 end
 
---- The first deliveries of a lane, or one alone, each with its place behind it.
+--- The first deliveries of a lane, or one alone. Gives their events, and their places.
 local function first_in(lane, most, only)
-  if not only then return redis.call('ZRANGE', lane, 0, most - 1, 'WITHSCORES') end
+  local flat = not only and redis.call('ZRANGE', lane, '0', most - 1, 'WITHSCORES')
+  if flat then return entries_in(flat) end
   local place = redis.call('ZSCORE', lane, only)
-  return place and { only, place } or {}
+  return place and { only } or {}, { tonumber(place) }
 end
 
 local function keep_requests(key, events, requests)
@@ -50,21 +51,12 @@ end
 ---@param lock_ms digits
 ---@param reads_texts boolean      what the attempts need
 ---@reply job text?
----@reply breaker text?
----@reply endpoint_text shared?
----@reply events EventId[]
----@reply logs text?[]             of each
----@reply texts text?[]            of each event
----@reply requests text?[]         for which each is to be sent
----@reply places integer[]         of each in the lane
+---@reply members batch_members?
 function form_batch(base, token, account, endpoint, was_held, most, only, max_bytes, now, lock_ms, reads_texts)
   local shard = shard_of(base)
   local lane_id, lane = lane_job(endpoint), lane_of(shard, endpoint)
   if not is_locked_with(shard, lane_id, token) then return reply {} end
-  local first, waiting, places, place_of = first_in(lane, most, only), {}, {}, {}
-  for i = 1, #first, 2 do
-    waiting[#waiting + 1], place_of[first[i]] = first[i], tonumber(first[i + 1])
-  end
+  local waiting, places = first_in(lane, most, only)
   if #waiting == 0 then return reply {} end
   local events, texts = that_fit(waiting, account, max_bytes, reads_texts)
   set_in_batches(shard, endpoint, true)
@@ -83,29 +75,8 @@ function form_batch(base, token, account, endpoint, was_held, most, only, max_by
   redis.call('LPUSH', shard.active, id)
   redis.call('SET', shard.base .. id .. ':lock', token, 'PX', lock_ms)
   go_on(shard, account, endpoint, #events, was_held)
-  for i, event in ipairs(events) do
-    places[i] = place_of[event]
-  end
-  return reply {
-    job = id,
-    breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
-    endpoint_text = reads_texts and read_once('HGET', keys.endpoints(account), endpoint),
-    events = events,
-    logs = read_logs(events, endpoint, reads_texts),
-    texts = texts,
-    requests = requests,
-    places = places,
-  }
-end
-
---- The first one of a lane, and those behind it up to a place.
-local function first_before(lane, most, before)
-  local first, events = redis.call('ZRANGE', lane, 0, most - 1, 'WITHSCORES'), {}
-  for i = 1, #first, 2 do
-    if i > 1 and not is_after(before, first[i + 1] .. ' ' .. first[i]) then break end
-    events[#events + 1] = first[i]
-  end
-  return events
+  local members = read_members(account, endpoint, events, texts, requests, places, reads_texts)
+  return reply { job = id, members = members }
 end
 
 --- In an order, gives the first deliveries of a lane, which stay there: the turn of the first one begins. Those that went together
@@ -117,17 +88,10 @@ end
 ---@param name text                of the lane
 ---@param most integer
 ---@param only EventId?            the head, if it goes alone
----@param before text?             the place and the event which those behind the head have to be before
 ---@param max_bytes integer        of the texts of their events
 ---@param reads_texts boolean      what the attempts need
----@reply breaker text?
----@reply endpoint_text shared?
----@reply events EventId[]
----@reply logs text?[]             of each
----@reply texts text?[]            of each event
----@reply requests text?[]         for which each is to be sent
----@reply places integer[]         of each in the lane
-function begin_heads(base, token, account, name, most, only, before, max_bytes, reads_texts)
+---@reply members batch_members?
+function begin_heads(base, token, account, name, most, only, max_bytes, reads_texts)
   local shard = shard_of(base)
   if not is_locked_with(shard, lane_job(name), token) then return reply {} end
   local key, lane, endpoint = shard.base .. lane_job(name), lane_of(shard, name), endpoint_of(name)
@@ -143,8 +107,7 @@ function begin_heads(base, token, account, name, most, only, before, max_bytes, 
   if go_again then
     events, texts = that_fit(waiting, account, math.huge, reads_texts)
   else
-    local first = before and first_before(lane, most, before) or redis.call('ZRANGE', lane, 0, most - 1)
-    events, texts = that_fit(first, account, max_bytes, reads_texts)
+    events, texts = that_fit(redis.call('ZRANGE', lane, 0, most - 1), account, max_bytes, reads_texts)
   end
   if #events == 0 then return reply {} end
   set_in_batches(shard, name, false)
@@ -154,15 +117,7 @@ function begin_heads(base, token, account, name, most, only, before, max_bytes, 
     places[i] = tonumber(place)
   end
   local requests = fields[3] and redis.call('HMGET', carried_of(shard, name), unpack(events)) or {}
-  return reply {
-    breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
-    endpoint_text = reads_texts and read_once('HGET', keys.endpoints(account), endpoint),
-    events = events,
-    logs = read_logs(events, endpoint, reads_texts),
-    texts = texts,
-    requests = requests,
-    places = places,
-  }
+  return reply { members = read_members(account, endpoint, events, texts, requests, places, reads_texts) }
 end
 
 --- In an order, these are about to go in one request: they stay the first ones of their lane, and together, until they have ended.
@@ -209,7 +164,7 @@ function end_heads(base, token, account, name, ended, left, due_at, delay, failu
   -- Maybe only since this run.
   local closed = line_in(name) and redis.call('HGET', key, 'closed')
   local is_held = not line_in(name) and redis.call('HEXISTS', key, jobFields.holds) == 1
-  if closed and #left == 0 then count_behind(shard, open_line(shard, account, name, closed)) end
+  if closed and #left == 0 then open_line(shard, account, name, closed) end
   local gone = remove_entries(shard, name, ended)
   if #left == 0 then
     go_on(shard, account, name, gone, is_held)
@@ -284,27 +239,4 @@ end
 function wake_full_lane(base, account, name)
   local shard = shard_of(base)
   go_on_if_full(shard, open_lane(shard, account, name))
-end
-
---- Nothing is left to send of a delivery: it leaves its batch, if no worker runs that.
----@key base                    the prefix of the jobs' keys
----@param endpoint EndpointId
----@param event EventId
----@return boolean                 whether a worker runs it
-function drop_from_batch(base, endpoint, event)
-  local shard = shard_of(base)
-  local id = batch_job_of(shard, endpoint, event)
-  if not id then return false end
-  local key, left = shard.base .. id, {}
-  if redis.call('EXISTS', key .. ':lock') == 1 then return true end
-  for _, other in ipairs(events_in(redis.call('HGET', key, jobFields.members))) do
-    if other ~= event then left[#left + 1] = other end
-  end
-  redis.call('HDEL', batches_of(shard, endpoint), event)
-  if #left > 0 then
-    redis.call('HSET', key, jobFields.members, table.concat(left, ' '))
-    return false
-  end
-  if take_idle(shard, id) then redis.call('DEL', key) end
-  return false
 end

@@ -156,7 +156,7 @@ it('counts what waits in a lane as its webhook has it now: in order, or in batch
   const added = events.map((eventId, i) => entry(eventId, { acceptedAt: NOW + i, isInBatches: false }));
   await queue.addAll(added);
   const ordering = async () => (await counts.read()).ordering ?? 0;
-  expect([await ordering(), await waiting()]).toEqual([4, 5]);
+  expect([await ordering(), await waiting()]).toEqual([4, 1]);
   const { owned } = await form(await mustTake(), 1);
   expect([await ordering(), await waiting()]).toEqual([0, 4]);
   await end(owned, [[events[0], DONE]]);
@@ -164,16 +164,16 @@ it('counts what waits in a lane as its webhook has it now: in order, or in batch
   const head = await mustTake();
   const second = head.head?.eventId as EventId;
   expect(await lanes.begin(laneOf(head), second, 'first')).toBe(true);
-  expect([await ordering(), await waiting()]).toEqual([3, 3]);
+  expect([await ordering(), await waiting()]).toEqual([3, 0]);
   await createAtomic(client)([lanes.end(laneOf(head), { eventId: second, hasRequest: false }, 'nothing')]);
-  expect([await ordering(), await waiting()]).toEqual([2, 3]);
+  expect([await ordering(), await waiting()]).toEqual([2, 1]);
 
   const again = await form(await mustTake(), 1);
   await end(again.owned, [[again.events[0] as EventId, DONE]]);
   expect([await ordering(), await waiting()]).toEqual([0, 2]);
   const last = await mustTake();
   const heads = await batches.beginHeads(laneOf(last), { most: 2, maxBytes: 1_000 })(client);
-  expect([await ordering(), await waiting()]).toEqual([1, 1]);
+  expect([await ordering(), await waiting()]).toEqual([1, 0]);
   await batches.endHeads(
     laneOf(last),
     heads.map(({ eventId }) => eventId),
@@ -310,8 +310,8 @@ it('goes on as soon as as many wait as it waits for, also if they come while it 
   const put_off = { kind: 'delayed', delayMs: 60_000 } as const;
   const jobs = new RunningJobs(client, shard, LOCK_MS);
   const lane = await mustTake();
-  expect(await lanes.hold(laneOf(lane), hold, undefined, 2)).toBe(false);
-  expect(await lanes.hold(laneOf(lane), hold, undefined, 3)).toBe(true);
+  expect(await lanes.hold(laneOf(lane), { ...hold, fullAt: 2 })).toBe(false);
+  expect(await lanes.hold(laneOf(lane), { ...hold, fullAt: 3 })).toBe(true);
   expect(await counts.read()).toMatchObject({ batching: 2 });
   await createAtomic(client)([jobs.end([lane], put_off), batches.wakeIfFull(laneOf(lane))]);
   expect(await take()).toBeUndefined();
@@ -319,7 +319,7 @@ it('goes on as soon as as many wait as it waits for, also if they come while it 
   const again = await mustTake();
   expect(again.head).toMatchObject({ eventId: events[0] });
 
-  expect(await lanes.hold(laneOf(again), hold, undefined, 4)).toBe(true);
+  expect(await lanes.hold(laneOf(again), { ...hold, fullAt: 4 })).toBe(true);
   await queue.addAll([entry(uniqueEventId(), { acceptedAt: NOW + 10 })]);
   await createAtomic(client)([jobs.end([again], put_off), batches.wakeIfFull(laneOf(lane))]);
   expect((await take())?.head?.eventId).toBe(events[0]);

@@ -1,6 +1,5 @@
 import { Cluster } from 'ioredis';
-import type { AccountId } from '../domain/account';
-import { type DeliveryTexts, encodePlace, type LanePlace, type MemberEnd } from '../domain/delivery';
+import type { DeliveryTexts, MemberEnd } from '../domain/delivery';
 import type { EndpointAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
@@ -9,6 +8,7 @@ import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
+import type { BatchMembers } from './bullmq-batches.script';
 import { createJobKeys } from './bullmq-layout';
 import {
   beginHeads,
@@ -28,10 +28,7 @@ export interface BatchMember {
   readonly request: string | undefined;
   /** Absent in a Cluster, where they are on other nodes. */
   readonly texts: DeliveryTexts | undefined;
-}
-
-/** A delivery of a lane that goes together with others, with its place there. */
-export interface PlacedMember extends BatchMember {
+  /** In the lane that it comes from. 0: it was in a batch before. */
   readonly place: number;
 }
 
@@ -49,28 +46,17 @@ export interface BatchBounds {
   readonly only?: EventId | undefined;
   /** Of the texts of the events. */
   readonly maxBytes: number;
-  /** In an order: of those behind the first one, only what is before this place. */
-  readonly before?: LanePlace | undefined;
-}
-
-/** As scripts give what the attempts of a batch's deliveries need. */
-interface ReadMembers {
-  readonly events: readonly string[];
-  readonly logs: readonly (string | undefined)[];
-  readonly texts: readonly (string | undefined)[];
-  readonly requests: readonly (string | undefined)[];
-  readonly breaker?: string | undefined;
-  readonly endpointText?: string | undefined;
 }
 
 /** @param readAt absent: their texts were not read. */
 export function membersOf(
-  { events, logs, texts, requests, breaker, endpointText }: ReadMembers,
+  { events, logs, texts, requests, places, breaker, endpointText }: BatchMembers,
   readAt: number | undefined,
 ): readonly BatchMember[] {
   return events.map((eventId, i) => ({
     eventId: eventId as EventId,
     request: requests[i] ?? undefined,
+    place: places[i] ?? 0,
     texts:
       readAt === undefined
         ? undefined
@@ -106,40 +92,33 @@ export class RunningBatches {
   form(
     lane: OwnedLane,
     bounds: BatchBounds,
-  ): Step<{ readonly jobId: string; readonly members: readonly PlacedMember[] } | undefined> {
-    const readAt = steadyClock();
-    const { wasHeld, token } = lane;
+  ): Step<{ readonly jobId: string; readonly members: readonly BatchMember[] } | undefined> {
+    const readAt = this.#readsTexts ? steadyClock() : undefined;
     const step = formBatch({
       ...this.#of(lane),
       ...bounds,
-      token,
-      wasHeld,
+      endpoint: lane.endpointId,
+      wasHeld: lane.wasHeld,
       now: this.clock(),
       lockMs: this.lockDurationMs,
       readsTexts: this.#readsTexts,
     });
-    return mapReply(step, ({ job: jobId, places, ...read }) => {
-      if (jobId === undefined) return undefined;
-      return { jobId, members: placed(membersOf(read, this.#readsTexts ? readAt : undefined), places) };
+    return mapReply(step, ({ job: jobId, members }) => {
+      return jobId === undefined || members === undefined
+        ? undefined
+        : { jobId, members: membersOf(members, readAt) };
     });
   }
 
   /** In an order: give the first deliveries of a lane, which stay there. The turn of the first one has begun then. */
-  beginHeads(lane: OwnedLane, { before, ...bounds }: BatchBounds): Step<readonly PlacedMember[]> {
-    const readAt = steadyClock();
-    const { accountId: account, token, lane: name } = lane;
+  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly BatchMember[]> {
+    const readAt = this.#readsTexts ? steadyClock() : undefined;
     const step = beginHeads({
-      base: this.#base,
-      token,
-      account,
-      name,
+      ...this.#of(lane),
       ...bounds,
-      before: before && encodePlace(before),
       readsTexts: this.#readsTexts,
     });
-    return mapReply(step, ({ places, ...read }) =>
-      placed(membersOf(read, this.#readsTexts ? readAt : undefined), places),
-    );
+    return mapReply(step, ({ members }) => (members ? membersOf(members, readAt) : []));
   }
 
   /**
@@ -148,12 +127,8 @@ export class RunningBatches {
    * @param read the first ones of the lane as they were read, these among them.
    * @returns `false`: others have come between them since, and nothing is noted.
    */
-  keepTogether(
-    { token, lane: name }: OwnedLane,
-    events: readonly EventId[],
-    read: readonly EventId[],
-  ): Step<boolean> {
-    return keepHeadsTogether({ base: this.#base, token, name, events, read });
+  keepTogether(lane: OwnedLane, events: readonly EventId[], read: readonly EventId[]): Step<boolean> {
+    return keepHeadsTogether({ ...this.#of(lane), events, read });
   }
 
   /** @param left those that did not end, in order, and when they are due. */
@@ -167,9 +142,7 @@ export class RunningBatches {
     },
   ): Guard<boolean> {
     const { events, delayMs: delay, failure } = left;
-    const { token, lane: name } = lane;
-    const dueAt = this.clock() + delay;
-    return endHeads({ ...this.#of(lane), name, token, ended, left: events, dueAt, delay, failure });
+    return endHeads({ ...this.#of(lane), ended, left: events, dueAt: this.clock() + delay, delay, failure });
   }
 
   /** Let go of a batch's job. @param ends of all its deliveries. */
@@ -177,7 +150,9 @@ export class RunningBatches {
     const groups = groupsOf(ends);
     const now = this.clock();
     return endBatch({
-      ...this.#of(batch),
+      base: this.#base,
+      account: batch.accountId,
+      endpoint: batch.endpointId,
       job: batch.jobId,
       token: batch.token,
       events: groups.flatMap(({ events }) => events),
@@ -186,17 +161,13 @@ export class RunningBatches {
   }
 
   /** After a lane was put off until more are in it: it goes on if they are there by now. */
-  wakeIfFull(lane: Omit<OwnedLane, 'token' | 'wasHeld'>): Step<void> {
-    return wakeFullLane({ ...this.#of(lane), name: lane.lane });
+  wakeIfFull(lane: Pick<OwnedLane, 'accountId' | 'lane'>): Step<void> {
+    return wakeFullLane({ base: this.#base, account: lane.accountId, name: lane.lane });
   }
 
-  #of({ accountId: account, endpointId: endpoint }: { readonly accountId: AccountId } & EndpointAddress) {
-    return { base: this.#base, account, endpoint };
+  #of({ accountId: account, lane: name, token }: OwnedLane) {
+    return { base: this.#base, account, name, token };
   }
-}
-
-function placed(members: readonly BatchMember[], places: readonly number[]): readonly PlacedMember[] {
-  return members.map((member, i) => ({ ...member, place: places[i] ?? 0 }));
 }
 
 interface Group {

@@ -7,9 +7,8 @@
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?, members text?}
----@record taken_batch {breaker text?, endpoint_text shared?, events EventId[], logs text?[], texts text?[], requests text?[]}
 ---@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
----@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?, batch taken_batch?}
+---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?, batch batch_members?}
 
 --- The records that the attempt of a job needs. Nil: it is no delivery's.
 local function read_texts(job, account, known)
@@ -25,16 +24,8 @@ local function read_texts(job, account, known)
   }
 end
 
-local JOB_FIELDS = {
-  jobFields.attemptsStarted,
-  jobFields.name,
-  jobFields.data,
-  'opts',
-  jobFields.timestamp,
-  'delay',
-  'priority',
-}
-local LANE_FIELDS = {
+--- Of any job the first seven, of a lane's all.
+local TAKEN_FIELDS = {
   jobFields.attemptsStarted,
   jobFields.name,
   jobFields.data,
@@ -79,18 +70,11 @@ end
 --- What the attempts of a batch's deliveries need.
 local function read_batch(key, endpoint, account, text, reads_texts)
   local events = events_in(text)
-  if #events == 0 then return taken_batch { events = {}, logs = {}, texts = {}, requests = {} } end
+  if #events == 0 then return batch_members {} end
   local _, texts = that_fit(events, account, math.huge, reads_texts)
   local requests = redis.call('HEXISTS', key, 'carries') == 1
     and redis.call('HMGET', key, unpack(request_fields(events)))
-  return taken_batch {
-    breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
-    endpoint_text = reads_texts and read_once('HGET', keys.endpoints(account), endpoint),
-    events = events,
-    logs = read_logs(events, endpoint, reads_texts),
-    texts = texts,
-    requests = requests or {},
-  }
+  return read_members(account, endpoint, events, texts, requests, {}, reads_texts)
 end
 
 --- The first one that has a job of its own beside a lane, with its place. Mostly none of an endpoint's groups has one.
@@ -102,32 +86,28 @@ local function first_beside(endpoint, line)
   return once[lanes] and redis.call('ZRANGE', order .. ':' .. line, '0', '0', 'WITHSCORES') or {}
 end
 
---- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
---- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
+--- Whose turn it is in a lane whose job is taken. One whose turn has begun keeps it. Another one has to be the oldest: of the events
+--- that are still to be fanned out, and of the deliveries in order that have jobs of their own beside the lane. The lane is open from
+--- now on.
 ---
---- `stays` tells the first one, if it is known.
-local function turn_in(
-  shard,
-  jobs_of_events,
-  account,
-  name,
-  began,
-  has_waited,
-  carries,
-  sent,
-  is_in_batches,
-  looks,
-  stays
-)
-  local lane, line, endpoint = lane_of(shard, name), line_in(name), endpoint_of(name)
-  local place = began and redis.call('ZSCORE', lane, began)
+--- `stays` tells the first one, if it is known. `looks`: whether all that it may have to wait for is here.
+local function take_head(shard, jobs_of_events, lane, account, known, stays, looks)
+  local began, has_waited, carries, closed, sent, is_in_batches = unpack(known)
+  local key, line, endpoint = lane_of(shard, lane), line_in(lane), endpoint_of(lane)
+  if closed then open_line(shard, account or '', lane, closed) end
+  if stays then
+    count_behind(shard, -1, is_in_batches)
+    began, has_waited = nil, true
+  end
+  local place = began and redis.call('ZSCORE', key, began)
   local event, turn, former = place and began, 'first', nil
   if stays then
     event, place, turn = stays.event, stays.place, 'unknown'
   elseif not event then
-    local first = redis.call('ZRANGE', lane, '0', '0', 'WITHSCORES')
+    local first = redis.call('ZRANGE', key, '0', '0', 'WITHSCORES')
     event, place, turn = first[1], first[2], 'unknown'
   end
+  looks = looks and not is_in_batches
   if looks then former = first_beside(endpoint, line) end
   if event and looks and turn == 'unknown' then
     local at, first_at = tonumber(place), tonumber(former[2])
@@ -149,7 +129,7 @@ local function turn_in(
     had_begun = event and event == began,
     has_waited = has_waited and true,
     is_in_batches = is_in_batches and true,
-    request = event and carries and redis.call('HGET', carried_of(shard, name), event),
+    request = event and carries and redis.call('HGET', carried_of(shard, lane), event),
     sent = sent,
   },
     event,
@@ -212,18 +192,14 @@ function take_job(base, now, token, lock_ms, known, reads_texts, jobs_of_events)
 
   local key, lane = shard.base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
-  local fields = redis.call('HMGET', key, unpack(lane and LANE_FIELDS or JOB_FIELDS))
+  local fields = redis.call('HMGET', key, unpack(TAKEN_FIELDS, 1, lane and 14 or 7))
   local started, account = stays and 1 or (tonumber(fields[1]) or 0) + 1, account_in(fields[3])
   local head, event, turn
   if lane then
-    if fields[11] then count_behind(shard, open_line(shard, account or '', lane, fields[11])) end
-    if stays then count_behind(shard, -1, fields[13]) end
-    local looks, began, has_waited = reads_texts and jobs_of_events and not fields[13], fields[8], stays or fields[9]
-    if stays then began = nil end
-    head, event, turn =
-      turn_in(shard, jobs_of_events, account, lane, began, has_waited, fields[10], fields[12], fields[13], looks, stays)
+    local of_lane = { unpack(fields, 8, 14) }
+    head, event, turn = take_head(shard, jobs_of_events, lane, account, of_lane, stays, reads_texts and jobs_of_events)
     -- A head that ran once has left nothing else. A field that is missing costs Redis the most.
-    if stays and (fields[1] ~= '1' or fields[14] or turn ~= 'first') then forget_head(key, jobFields.holds) end
+    if stays and (fields[1] ~= '1' or of_lane[7] or turn ~= 'first') then forget_head(key, jobFields.holds) end
   end
   local changed = { 'processedOn', now, jobFields.attemptsStarted, started }
   if turn == 'first' then

@@ -53,6 +53,16 @@ function end_head(base, token, account, name, event, was_held, stays_held, has_r
   return reply()
 end
 
+--- Nothing is left to send of these: they leave their lane. The one that a worker runs stays.
+---@key base                    the prefix of the jobs' keys
+---@param name text                of the lane
+---@param events EventId[]
+function drop_entries(base, name, events)
+  for _, event in ipairs(events) do
+    drop_from_lane(shard_of(base), name, event)
+  end
+end
+
 --- The turn of the delivery that a worker runs begins, if it is still the first one, or the newest one. Gives whether it has.
 ---@key base                    the prefix of the jobs' keys
 ---@param token text               what that is locked with
@@ -72,25 +82,34 @@ function begin_head(base, token, name, event, is_newest)
   return true
 end
 
---- A lane does not go on: all its deliveries count as held, for this reason.
+--- A lane does not go on, for this reason: all its deliveries are held. The first one of a line is held like a delivery that has a
+--- job, and a wake-up comes. Or the line is left alone until its time is over, a delivery has ended that has a job, or more are in it.
 ---@key base                    the prefix of the jobs' keys
----@param token text               what that is locked with
+---@param token text               what its job is locked with
 ---@param account AccountId
 ---@param name text              of the lane
+---@param event EventId?          of a line: held for it; absent: wake-ups leave it alone
+---@param place digits
+---@param wake_up_at digits?
+---@param full_at integer?         it goes on as soon as so many are in it
 ---@param reason text
 ---@param hold text                as its job tells it
 ---@param previous_started_at text   when the former attempt began, as the holds tell times
----@param full_at integer?         it goes on as soon as so many are in it
 ---@return boolean                 whether it is held: fewer are
-function hold_lane(base, token, account, name, reason, hold, previous_started_at, full_at)
+function hold_lane(base, token, account, name, event, place, wake_up_at, full_at, reason, hold, previous_started_at)
   local shard = shard_of(base)
   if not is_locked_with(shard, lane_job(name), token) then return true end
   local key, size = shard.base .. lane_job(name), redis.call('ZCARD', lane_of(shard, name))
   if full_at and size >= full_at then return false end
-  local known = redis.call('HMGET', key, jobFields.holds, jobFields.inBatches, jobFields.fullAt)
-  if not known[1] then count_behind(shard, math.min(1 - size, 0), known[2]) end
+  local known = redis.call('HMGET', key, jobFields.holds, jobFields.inBatches, jobFields.fullAt, 'closed')
+  if line_in(name) then
+    if known[4] then return true end
+    close_line(shard, account, name, event, place, wake_up_at, size, reason)
+  else
+    if not known[1] then count_behind(shard, math.min(1 - size, 0), known[2]) end
+    count_lane_held(shard, account, name, reason)
+  end
   note_hold(key, hold, previous_started_at)
-  count_lane_held(shard, account, name, reason)
   if full_at then
     redis.call('HSET', key, jobFields.fullAt, full_at)
   elseif known[3] then
@@ -129,48 +148,8 @@ function unmark_sent(base, token, name, sent, former)
   local shard = shard_of(base)
   local key = shard.base .. lane_job(name)
   if not is_locked_with(shard, lane_job(name), token) or redis.call('HGET', key, 'sent') ~= sent then return end
-  if former then
-    redis.call('HSET', key, 'sent', former)
-  else
-    redis.call('HDEL', key, 'sent')
-  end
-end
-
---- A line is closed: its head is held like a delivery that has a job, and those behind it with it. A wake-up comes. Or all are held
---- until their time is over, a delivery has ended that has a job, or more are in the line.
----@key base                    the prefix of the jobs' keys
----@param token text               what that is locked with
----@param account AccountId
----@param name text                of the lane
----@param event EventId?          absent: wake-ups leave it alone
----@param place digits
----@param wake_up_at digits?
----@param full_at integer?         it goes on as soon as so many are in it
----@param reason text
----@param hold text                as its job tells it
----@param previous_started_at text   when the former attempt began, as the holds tell times
----@return boolean                 whether it is held: fewer are
-function close_line(base, token, account, name, event, place, wake_up_at, full_at, reason, hold, previous_started_at)
-  local shard = shard_of(base)
-  if not is_locked_with(shard, lane_job(name), token) then return true end
-  local key, endpoint, size = shard.base .. lane_job(name), endpoint_of(name), redis.call('ZCARD', lane_of(shard, name))
-  if full_at and size >= full_at then return false end
-  local behind = math.max(size - 1, 0)
-  local closed = event or LEFT_ALONE
-  if redis.call('HSETNX', key, 'closed', closed) == 0 then return true end
-  note_closed(shard, name, closed)
-  note_hold(key, hold, previous_started_at)
-  if full_at then redis.call('HSET', key, jobFields.fullAt, full_at) end
-  count_behind(shard, -behind)
-  change_count(lines_of(shard, endpoint), HELD_BEHIND, event and behind or behind + 1)
-  if event then
-    redis.call('ZADD', held_of(shard, endpoint), place, event)
-  else
-    change_count(lines_of(shard, endpoint), HELD_MORE, 1)
-  end
-  if wake_up_at then redis.call('ZADD', shard.wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint) end
-  count_beside(shard, account, endpoint, reason)
-  return true
+  if former then return redis.call('HSET', key, 'sent', former) end
+  redis.call('HDEL', key, 'sent')
 end
 
 --- A line waits for newer events: none of its own is held meanwhile.

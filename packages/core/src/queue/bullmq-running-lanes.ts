@@ -1,12 +1,5 @@
 import { Cluster } from 'ioredis';
-import {
-  encodeHold,
-  encodeHoldTime,
-  encodePlace,
-  type LanePlace,
-  type LineHold,
-  type PastHold,
-} from '../domain/delivery';
+import { encodeHold, encodeHoldTime, encodePlace, type LaneHold, type LanePlace } from '../domain/delivery';
 import type { EndpointAddress, LaneName } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
@@ -15,11 +8,10 @@ import { type Clock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard, Step } from '../platform/redis-lua';
 import { forgetMoved, joinLane, leaveLane } from './bullmq-lane-moves.script';
-import { dropFromLane } from './bullmq-lanes.script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
 import {
   beginHead,
-  closeLine,
+  dropEntries,
   endHead,
   holdLane,
   markSent,
@@ -126,20 +118,21 @@ export class RunningLanes {
   }
 
   /**
-   * Hold a line: its head as a delivery that has a job, and those behind it with it. A wake-up lets it go.
+   * Note why it does not go on: all its deliveries count as held. A line is held as a delivery that has a job, until a wake-up lets it go.
    *
+   * @param first of a line: its first delivery.
    * @returns `false`: as many are in it as it waits for, and it is not held.
    */
-  async close(
+  async hold(
     owned: OwnedLane,
-    { eventId, acceptedAt }: LanePlace,
-    { wakeUpAt, isBehindJob = false, fullAt, previousStartedAt = 0, ...hold }: LineHold,
+    { wakeUpAt, isBehindJob = false, fullAt, previousStartedAt = 0, ...hold }: LaneHold,
+    first?: LanePlace,
   ): Promise<boolean> {
     const isLeftAlone = isBehindJob || fullAt !== undefined;
-    return await closeLine({
+    return await holdLane({
       ...this.#of(owned),
-      event: isLeftAlone ? undefined : eventId,
-      place: acceptedAt,
+      event: isLeftAlone ? undefined : first?.eventId,
+      place: first?.acceptedAt ?? 0,
       wakeUpAt,
       fullAt,
       reason: hold.reason,
@@ -149,29 +142,30 @@ export class RunningLanes {
   }
 
   /**
-   * Count all its deliveries as held, and note why.
+   * Some in order, with their requests.
    *
-   * @param fullAt it goes on as soon as so many are in it.
-   * @returns `false`: they are, and it is not held.
+   * @param from the position of the first one; negative: from behind.
    */
-  async hold(owned: OwnedLane, hold: PastHold, previousStartedAt = 0, fullAt?: number): Promise<boolean> {
-    return await holdLane({
-      ...this.#of(owned),
-      reason: hold.reason,
-      hold: encodeHold(hold),
-      previousStartedAt: encodeHoldTime(previousStartedAt),
-      fullAt,
-    })(this.redis);
-  }
-
-  /** The first ones, in order, with their requests. */
-  async listFirst(lane: LaneName, most: number): Promise<readonly LanePlace[]> {
-    return await this.#list(lane, 0, most - 1);
+  async list(lane: LaneName, from: number, most: number): Promise<readonly LanePlace[]> {
+    const flat = await this.redis.zrange(
+      this.#shard.lane(lane),
+      String(from),
+      String(from + most - 1),
+      'WITHSCORES',
+    );
+    const entries: LanePlace[] = [];
+    for (let i = 0; i + 1 < flat.length; i += 2) {
+      entries.push({ eventId: flat[i] as EventId, acceptedAt: Number(flat[i + 1]) });
+    }
+    if (entries.length === 0) return entries;
+    const events = entries.map(({ eventId }) => eventId);
+    const requests = await this.redis.hmget(this.#shard.carried(lane), ...events);
+    return entries.map((entry, i) => ({ ...entry, request: requests[i] ?? undefined }));
   }
 
   /** `undefined`: it is empty. */
   async findNewest(lane: LaneName): Promise<LanePlace | undefined> {
-    return (await this.#list(lane, -1, -1))[0];
+    return (await this.list(lane, -1, 1))[0];
   }
 
   /** The first of these that is not in the lane. */
@@ -185,20 +179,7 @@ export class RunningLanes {
 
   /** Forget some that have ended. The one that runs stays. */
   async drop(lane: LaneName, events: readonly EventId[]): Promise<void> {
-    const dropped = { base: this.#jobs.base, name: lane };
-    await Promise.all(events.map((event) => dropFromLane({ ...dropped, event })(this.redis)));
-  }
-
-  async #list(lane: LaneName, from: number, to: number): Promise<readonly LanePlace[]> {
-    const flat = await this.redis.zrange(this.#shard.lane(lane), String(from), String(to), 'WITHSCORES');
-    const entries: LanePlace[] = [];
-    for (let i = 0; i + 1 < flat.length; i += 2) {
-      entries.push({ eventId: flat[i] as EventId, acceptedAt: Number(flat[i + 1]) });
-    }
-    if (entries.length === 0) return entries;
-    const events = entries.map(({ eventId }) => eventId);
-    const requests = await this.redis.hmget(this.#shard.carried(lane), ...events);
-    return entries.map((entry, i) => ({ ...entry, request: requests[i] ?? undefined }));
+    await dropEntries({ base: this.#jobs.base, name: lane, events })(this.redis);
   }
 
   /** Give some of its entries jobs of their own. The lane's job goes behind them, and ends with the last entry. */

@@ -106,7 +106,7 @@ export interface Arrangement {
   /** Where deliveries go that have ended, if there is a history. */
   readonly endedList?: Pick<EndedList, 'add' | 'addAll'>;
   /** What PostgreSQL has. */
-  readonly copies?: Pick<AttemptParts, 'pgIntake' | 'configurationCopy'>;
+  readonly copies?: Pick<AttemptParts, 'pgIntake' | 'pgHistory' | 'configurationCopy'>;
   /** How often the record of an attempt is refused, as by a Redis that is out of memory. */
   readonly recordRefusals?: number;
   /** Happens between reading the record and sending. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { UsageStore } from '../accounts/redis-usage-store';
 import type { AccountId } from '../domain/account';
-import type { Act } from '../domain/audit';
+import type { Act, AuditActor } from '../domain/audit';
 import { type Endpoint, type EndpointId, type EndpointRef, endpointNotFound } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import { updateTime } from '../endpoints/disable';
@@ -77,7 +77,7 @@ export class Transformations {
     const current = endpoint.transformation && (await this.#findCurrent(endpoint));
     if (current?.code === code) return await this.#putInForce(endpoint, current, isEnabled, act);
     await this.#requireLoadable(accountId, code);
-    const saved = { code, savedAt: clock(), savedBy };
+    const saved = { code, savedAt: clock(), savedBy, savedByName: act && nameOf(act.actor) };
     const version = await transformationStore.save(endpoint.id, saved, accountId);
     await usageStore.countCode(accountId, endpoint.id);
     return await this.#putInForce(endpoint, { ...saved, version }, isEnabled, act);
@@ -163,6 +163,11 @@ export class Transformations {
     emit({ name: 'endpoint.updated', accountId, endpointId: id });
     return { ...saved, endpointId: id, isEnabled, isFirst: transformation === undefined };
   }
+}
+
+function nameOf(actor: AuditActor): string | undefined {
+  if (actor.type === 'portal_session') return actor.label;
+  return actor.type === 'api_key' ? actor.name : undefined;
 }
 
 function noTransformation(): AppError {

@@ -72,7 +72,7 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
 function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[] {
   return [
     { id: 'name', header: t`Name`, cell: ({ name }) => name },
-    { id: 'id', header: t`Id`, width: '160px', cell: ({ id }) => <ShortId id={id} />, from: 'medium' },
+    { id: 'id', header: t`Id`, width: '14rem', cell: ({ id }) => <ShortId id={id} />, from: 'medium' },
     { id: 'scopes', header: t`Scopes`, cell: ({ scopes }) => formatRow(scopes), from: 'medium' },
     {
       id: 'used',

@@ -65,7 +65,7 @@ describe('steps', () => {
   });
 
   it('tell what holds it, and until when', () => {
-    const hold = { reason: 'breaker_open', until: at('12:01:00'), since: null } as const;
+    const hold = { reason: 'breaker_open', until: at('12:01:00'), since: null, waits_for: null } as const;
     const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
     expect(steps.map(({ at: time, text }) => [time - now, text])).toEqual([
       [-30_000, 'Accepted'],
@@ -75,13 +75,13 @@ describe('steps', () => {
   });
 
   it('tell since when it is held', () => {
-    const hold = { reason: 'disabled', until: null, since: at('12:00:10') } as const;
+    const hold = { reason: 'disabled', until: null, since: at('12:00:10'), waits_for: null } as const;
     const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
     expect(steps.at(-1)).toMatchObject({ kind: 'held', at: Date.parse(hold.since), lengthMs: 20_000 });
   });
 
   it('tell of none that is held from later than now, by a clock that goes ahead', () => {
-    const hold = { reason: 'disabled', until: null, since: at('12:00:31') } as const;
+    const hold = { reason: 'disabled', until: null, since: at('12:00:31'), waits_for: null } as const;
     const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
     expect(steps.at(-1)).toMatchObject({ at: now, lengthMs: 0 });
   });

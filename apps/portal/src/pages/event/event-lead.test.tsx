@@ -79,7 +79,7 @@ it('says why a delivery waits', () => {
     attempt_count: 0,
     last_outcome: null,
     last_response_status: null,
-    hold: { reason: 'breaker_open', until: null, since: null },
+    hold: { reason: 'breaker_open', until: null, since: null, waits_for: null },
   });
   expect(say({ counts: { ...NONE, total: 1, held: 1 }, deliveries: [held], unsent: [] })).toBe(
     'Not delivered yet; CRM waits: it keeps failing.',

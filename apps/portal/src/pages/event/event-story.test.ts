@@ -40,7 +40,7 @@ it('has of a delivery what is to come, before its attempts are read, and no acce
 });
 
 it('has since when a delivery is held, which its list does not tell', () => {
-  const hold = { reason: 'disabled', until: null, since: null } as const;
+  const hold = { reason: 'disabled', until: null, since: null, waits_for: null } as const;
   const held = { ...delivery, status: 'held', hold } as const;
   const read = {
     ...held,

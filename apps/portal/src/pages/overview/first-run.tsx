@@ -17,7 +17,6 @@ import { CopyButton } from '../../components/copy-button';
 import { TextAreaField, TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { Skeleton } from '../../components/skeleton';
 import { formatList } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { responseOf } from '../deliveries/response-of';
@@ -51,10 +50,8 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
   const mayReceive = useCan('secrets') && mayChange;
   const webhook = webhooks.find(({ id }) => id === receiver.webhookId) ?? webhooks[0];
   const hasArrived = useHasArrived(sent);
-  const { data = [], isPending } = useEventTypes();
+  const { data = [] } = useEventTypes();
   const types = data.filter(({ origin }) => origin !== 'operational');
-  // They are in the first step: the others come with them, and not before.
-  if (isPending) return <Skeleton lines={10} />;
   return (
     <Section
       title={t`First steps`}

@@ -2,6 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
+import { useEventTypes } from '../../api/event-type-queries';
 import type { DeliveryMetrics, Standings } from '../../api/metrics-queries';
 import { Section } from '../../components/section';
 import { formatCount, formatMs } from '../../language/formats';
@@ -100,7 +101,8 @@ interface FirstRunState {
 
 /**
  * Shown where nothing was ever sent, and then until it is hidden: what it shows last is the first success. Decided once both are
- * known: the steps come in the place of charts of nothing, and never above charts that are there.
+ * known, and the types of the first step: the steps come as a whole in the place of charts of nothing. Charts that come later stand
+ * below them, and would move with them.
  */
 function useFirstRun(standings: Standings | undefined, total: DeliveryMetrics | undefined): FirstRunState {
   const [state, setState] = useState<'unknown' | 'shown' | 'hidden'>('unknown');
@@ -108,7 +110,9 @@ function useFirstRun(standings: Standings | undefined, total: DeliveryMetrics | 
     ({ health }) => health.last_success_at === null && health.last_failure_at === null,
   );
   const isNew = total && isUntried !== undefined ? isUntried && total.data.length === 0 : undefined;
-  if (state === 'unknown' && isNew !== undefined) setState(isNew ? 'shown' : 'hidden');
+  const { isPending } = useEventTypes({ isWanted: state === 'shown' || isNew === true });
+  if (state === 'unknown' && isNew === false) setState('hidden');
+  if (state === 'unknown' && isNew === true && !isPending) setState('shown');
   return { webhooks: state === 'shown' ? standings?.webhooks : undefined, hide: () => setState('hidden') };
 }
 

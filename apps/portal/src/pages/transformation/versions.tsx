@@ -12,6 +12,7 @@ import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
 import { useToasts } from '../../components/toasts';
+import { isolated } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { type DiffLine, diffLines } from './line-diff';
 import styles from './transformation.module.css';
@@ -53,7 +54,8 @@ export function Versions({ webhookId, inForce, code, onRestored }: VersionsProps
       )}
       <ul className={styles['versions']}>
         {versions?.map((one) => {
-          const { version, saved_by: author } = one;
+          const { version, saved_by_name: name } = one;
+          const author = name === null ? one.saved_by : isolated(name);
           return (
             <li key={version}>
               <div className={styles['version']}>

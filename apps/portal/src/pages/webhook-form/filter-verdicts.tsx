@@ -34,7 +34,7 @@ export function FilterVerdicts({ tried: { tried: count, matched, results } }: { 
 }
 
 function Verdict({
-  result: { event_id: id, event_type: type, matches, because },
+  result: { event_id: id, event_type: type, matches, left_out_by: failures },
 }: {
   readonly result: Result;
 }) {
@@ -58,14 +58,7 @@ function Verdict({
         )}
         <code>{type}</code> {id && <code>{id}</code>}
       </p>
-      {matches === false && (
-        <p className={styles['hint']}>
-          {because
-            .filter(({ holds }) => !holds)
-            .map(inWords)
-            .join('; ')}
-        </p>
-      )}
+      {matches === false && <p className={styles['hint']}>{failures.map(inWords).join('; ')}</p>}
     </>
   );
 }

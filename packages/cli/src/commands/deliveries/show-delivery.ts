@@ -13,6 +13,7 @@ type PastHold = NonNullable<Attempt['holds']>[number] & { readonly before: numbe
 const HOLD_COLUMNS: readonly Column<DeliveryWithAttempts>[] = [
   ['held since', ({ hold }) => hold?.since],
   ['held until', ({ hold }) => hold?.until],
+  ['waits for', ({ hold }) => hold?.waits_for],
 ];
 const PAST_HOLD_COLUMNS: readonly Column<PastHold>[] = [
   ['before #', ({ before }) => before],

@@ -21,8 +21,9 @@ function join_order(order, lanes, events, accepted_at, lane_of_each, are_new)
     local lane_order = order .. lane
     if are_new[i] then place = place_of_new(lane_order, event, place) end
     redis.call('ZADD', lane_order, 'NX', place, event)
+    -- A process with a former record of the endpoint may be the last to give places, which nobody looks at any more.
+    redis.call('PEXPIRE', lane_order, ORDER_KEPT_MS)
     if lane ~= '' then
-      redis.call('PEXPIRE', lane_order, ORDER_KEPT_MS)
       redis.call('HSET', lanes, event, lane)
       redis.call('PEXPIRE', lanes, ORDER_KEPT_MS)
       -- A script that runs together with this one may have found none.
@@ -49,15 +50,15 @@ function leave_order(order, lanes, turn, ready, coalescing, event)
   return had_place
 end
 
---- Whether another delivery goes before this one.
+--- The delivery that goes before this one, if there is one.
 ---@with endpoint EndpointId
 ---@key order = order(endpoint)
 ---@key lanes = lanes(endpoint)
 ---@param event EventId
----@return boolean
-function is_behind(order, lanes, event)
+---@return EventId?
+function find_first_before(order, lanes, event)
   local first = redis.call('ZRANGE', order .. (redis.call('HGET', lanes, event) or ''), 0, 0)[1]
-  return first ~= nil and first ~= event
+  return first ~= event and first
 end
 
 --- Those that lanes may wait for: the first one of the whole endpoint, and those of the groups, some at a time and seldom.

@@ -36,8 +36,8 @@ it('has the one that was accepted first first, and of one millisecond the one wh
   const older = placeAt(-1);
   await join(id, older);
   expect(await besideLanes.first(id)).toEqual(older);
-  expect(await besideLanes.isBehind(id, first.eventId)).toBe(true);
-  expect(await besideLanes.isBehind(id, older.eventId)).toBe(false);
+  expect(await besideLanes.findFirstBefore(id, first.eventId)).toBe(older.eventId);
+  expect(await besideLanes.findFirstBefore(id, older.eventId)).toBeUndefined();
 });
 
 it('keeps the place of one that joins again', async () => {
@@ -75,8 +75,8 @@ it('has an order for each group', async () => {
   await join(id, second, other, first);
   expect(await besideLanes.first(id)).toBeUndefined();
   expect(await besideLanes.first(id, 'a')).toMatchObject({ eventId: first.eventId });
-  const behind = [first, second, other].map(({ eventId }) => besideLanes.isBehind(id, eventId));
-  expect(await Promise.all(behind)).toEqual([false, true, false]);
+  const behind = [first, second, other].map(({ eventId }) => besideLanes.findFirstBefore(id, eventId));
+  expect(await Promise.all(behind)).toEqual([undefined, first.eventId, undefined]);
 });
 
 // What processes of a version before have left of these, which are taken over.

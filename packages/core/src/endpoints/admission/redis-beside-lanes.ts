@@ -5,7 +5,7 @@ import { chunksOf } from '../../platform/batches';
 import type { RedisClient } from '../../platform/redis-connect';
 import type { Step } from '../../platform/redis-lua';
 import { FormerOrder } from '../former-order/redis-former-order';
-import { isBehind, joinOrder, leaveOrder, lookBesideLanes } from './redis-beside-lanes.script';
+import { findFirstBefore, joinOrder, leaveOrder, lookBesideLanes } from './redis-beside-lanes.script';
 
 /** The place of a delivery that has a job of its own. */
 export interface BesidePlace {
@@ -82,9 +82,9 @@ export class BesideLanes {
     );
   }
 
-  /** Whether another delivery goes before this one. */
-  async isBehind(endpointId: EndpointId, eventId: EventId): Promise<boolean> {
-    return await isBehind({ endpoint: endpointId, event: eventId })(this.redis);
+  /** The delivery that goes before this one. `undefined`: none does. */
+  async findFirstBefore(endpointId: EndpointId, eventId: EventId): Promise<EventId | undefined> {
+    return await findFirstBefore({ endpoint: endpointId, event: eventId })(this.redis);
   }
 
   /**

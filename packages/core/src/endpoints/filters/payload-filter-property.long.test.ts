@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { parsePayloadFilter } from './parse-payload-filter';
-import { compilePayloadFilter, explainFailure } from './payload-filter';
+import { compilePayloadFilter } from './payload-filter';
 
 const names = fc.constantFrom('a', 'b', 'constructor', '0');
 const paths = fc.array(names, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('.'));
@@ -118,9 +118,7 @@ it('evaluates whatever it takes as the language says, and explains it without ch
       for (const { path, operator, expected, holds } of compiled.explain(data)) {
         expect(holds).toBe(holdsByTheBook({ [path]: { [operator]: expected } }, data));
       }
-      const failures = explainFailure(JSON.stringify(filter), data);
-      expect(failures === undefined).toBe(compiled.matches(data));
-      expect(failures).not.toEqual([]);
+      expect(compiled.explainFailure(data).length === 0).toBe(compiled.matches(data));
     }),
     { numRuns: 3_000 },
   );

@@ -22,6 +22,11 @@ export interface PayloadFilter {
   readonly matches: (data: unknown) => boolean;
   /** The result of every condition, in the order of the filter. */
   readonly explain: (data: unknown) => readonly Explained[];
+  /**
+   * The conditions that keep data from passing, in the order of the filter: of those that must all hold, the ones that do
+   * not; of those of which one must hold, each. One that `holds` stands within `$not`. None: the data pass.
+   */
+  readonly explainFailure: (data: unknown) => readonly Explained[];
 }
 
 /** Compile a value that `payloadFilterSchema` has accepted. @throws TypeError for anything else. */
@@ -34,15 +39,12 @@ export function compilePayloadFilter(value: unknown): PayloadFilter {
 function filterOf(node: FilterNode): PayloadFilter {
   return {
     matches: (data) => matches(node, data),
-    explain: (data) => {
-      // Many conditions may be about the same object, and the names of a large one take milliseconds to read.
-      const shown = new Map<unknown, Found>();
-      return conditionsOf(node).map((condition) => explain(condition, data, shown));
-    },
+    explain: (data) => explainAll(conditionsOf(node), data),
+    explainFailure: (data) => (matches(node, data) ? [] : explainAll(decisiveOf(node, data, false), data)),
   };
 }
 
-const everything: PayloadFilter = { matches: () => true, explain: () => [] };
+const everything: PayloadFilter = { matches: () => true, explain: () => [], explainFailure: () => [] };
 
 /**
  * Compile a stored text. If this version can't read it, a later version wrote it: until that is back, its
@@ -79,6 +81,12 @@ function conditionsOf(node: FilterNode): readonly Condition[] {
   }
 }
 
+function explainAll(conditions: readonly Condition[], data: unknown): readonly Explained[] {
+  // Many conditions may be about the same object, and the names of a large one take milliseconds to read.
+  const shown = new Map<unknown, Found>();
+  return conditions.map((condition) => explain(condition, data, shown));
+}
+
 function explain(
   { path, operator, expected, names, holds }: Condition,
   data: unknown,
@@ -94,22 +102,6 @@ function explain(
     ...(found === undefined ? {} : { found: shownFound }),
     holds: holds(found),
   };
-}
-
-/**
- * The conditions that keep data from passing a stored filter, in its order: of those that must all hold, the ones that do
- * not; of those of which one must hold, each. One that `holds` stands within `$not`.
- *
- * It parses the filter each time. It is for a question that somebody asks, and not for each event.
- *
- * @param text one that this version can't read lets everything pass: see `readStoredFilter`.
- * @returns `undefined`: the data pass.
- */
-export function explainFailure(text: string, data: unknown): readonly Explained[] | undefined {
-  const parsed = parsePayloadFilter(JSON.parse(text));
-  if (parsed.validationErrors || matches(parsed.node, data)) return undefined;
-  const shown = new Map<unknown, Found>();
-  return decisiveOf(parsed.node, data, false).map((condition) => explain(condition, data, shown));
 }
 
 /** The conditions that made a part of a filter pass, or not, as it did. */

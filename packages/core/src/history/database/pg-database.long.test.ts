@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '../../testing/postgres-server';
+import { standStill } from '../../testing/stand-still';
 import { PgDatabase } from './pg-database';
 
 if (!hasPostgres) console.warn(`SKIPPED: the connections to PostgreSQL, because ${NO_POSTGRES}.`);
@@ -66,4 +68,21 @@ if (!hasPostgres) console.warn(`SKIPPED: the connections to PostgreSQL, because 
     }
     await busy;
   });
+
+  it('a process that stands still for longer than it waits takes what came meanwhile', async () => {
+    const wait = (seconds: number) => ({ name: 'wait', text: 'SELECT pg_sleep($1)', values: [seconds] });
+    // It has its connection then.
+    await database.commit(wait(0));
+    const reply = database.commit<object>(wait(0.3));
+    await until(async () => (await waiting()).length === 1);
+    standStill(2_500);
+    expect(await reply).toHaveLength(1);
+  });
+
+  const waiting = async () =>
+    await ask<object>(`SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'`);
 });
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await nextTurn();
+}

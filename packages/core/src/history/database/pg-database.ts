@@ -1,10 +1,11 @@
-import { DatabaseError, Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
+import { DatabaseError, type Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Emit } from '../../domain/signal';
 import type { HistoryReadKind, HistoryReadResult } from '../../domain/signals/work';
 import { AppError } from '../../platform/app-error';
 import { steadyClock } from '../../platform/clock';
 import { settledWithin } from '../../platform/timers';
 import { COMMITS_AT_ONCE } from '../../publish/intake';
+import { isShared, openPool } from './pg-pool';
 
 export interface PgDatabaseOptions {
   /** A secret. */
@@ -28,7 +29,6 @@ export interface NamedQuery {
   readonly values: unknown[];
 }
 
-const CONNECT_TIMEOUT_MS = 2_000;
 const READ_TIMEOUT_MS = 3_000;
 const WRITE_TIMEOUT_MS = 15_000;
 // The database's own timeout is shorter: a statement that nobody waits for any more must not go on there.
@@ -111,24 +111,20 @@ export class PgDatabase {
     const common = {
       connectionString: url,
       application_name: applicationName,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
     };
-    const reading = {
-      ...common,
-      query_timeout: READ_TIMEOUT_MS + SILENCE_MS,
-      idleTimeoutMillis: READER_IDLE_MS,
-    };
+    const reading = { ...common, idleTimeoutMillis: READER_IDLE_MS };
     this.#reads = openReaders({ ...reading, max: readers }, READ_SETTINGS);
     this.#scans = openReaders({ ...reading, max: SEARCHERS }, READ_SETTINGS);
     this.#searches = openReaders({ ...reading, max: SEARCHERS }, SEARCH_SETTINGS);
     this.#writes = openPool(
-      { ...common, max: Math.max(writers, 1), query_timeout: WRITE_TIMEOUT_MS + SILENCE_MS },
+      { ...common, max: Math.max(writers, 1) },
       `${setAll('SET', WRITE_SETTINGS)}; ${COMMIT_TO_DISK}`,
+      WRITE_TIMEOUT_MS + SILENCE_MS,
     );
     this.#commits = openPool(
-      { ...common, max: COMMITS_AT_ONCE, query_timeout: COMMIT_TIMEOUT_MS },
+      { ...common, max: COMMITS_AT_ONCE },
       `${setAll('SET', COMMIT_SETTINGS)}; ${COMMIT_TO_DISK}`,
+      COMMIT_TIMEOUT_MS,
     );
     const patient = { ...WRITE_SETTINGS, statement_timeout: UPKEEP_TIMEOUT_MS };
     this.#upkeep = openPool({ ...common, max: 1 }, setAll('SET', patient));
@@ -165,7 +161,7 @@ export class PgDatabase {
   /** Run the work in one transaction. @throws the error that ended it: then nothing is written. */
   async transact<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     return await this.connected(async (client) => {
-      await client.query(shared.has(client) ? BEGIN_WRITING : 'BEGIN');
+      await client.query(isShared(client) ? BEGIN_WRITING : 'BEGIN');
       const result = await work(client);
       await client.query('COMMIT');
       return result;
@@ -180,7 +176,7 @@ export class PgDatabase {
   async commit<Row extends object>(query: NamedQuery): Promise<readonly Row[]> {
     const client = await this.#commits.connect();
     return await use(client, async () => {
-      if (!shared.has(client)) return (await client.query<Row>(query)).rows;
+      if (!isShared(client)) return (await client.query<Row>(query)).rows;
       await client.query(BEGIN_COMMIT);
       const { rows } = await client.query<Row>(query);
       await client.query('COMMIT');
@@ -264,60 +260,8 @@ interface Readers {
 }
 
 function openReaders(config: PoolConfig, settings: Readonly<Record<string, string | number>>): Readers {
-  return { pool: openPool(config, setAll('SET', settings)), beginning: beginOf(settings), asked: 0 };
-}
-
-/** @param onConnect what each connection begins with that nobody shares. */
-function openPool(config: PoolConfig, onConnect: string): Pool {
-  const pool = new Pool({
-    ...config,
-    verify: (client, done) => void verify(client, onConnect, done),
-  });
-  // An idle connection broke: the next use opens another one.
-  pool.on('error', ignore);
-  return pool;
-}
-
-/**
- * Connections to a pooler, such as PgBouncer. It may give each transaction another connection of the server: what was
- * set for one, or prepared there, is somebody else's afterwards.
- */
-const shared = new WeakSet<PoolClient>();
-
-async function verify(client: PoolClient, onConnect: string, done: (error?: Error) => void): Promise<void> {
-  client.on('error', ignore);
-  try {
-    await prepare(client, onConnect);
-  } catch (error) {
-    done(error as Error);
-    return;
-  } finally {
-    client.off('error', ignore);
-  }
-  done();
-}
-
-async function prepare(client: PoolClient, onConnect: string): Promise<void> {
-  const ask = async <Row extends object>(text: string) =>
-    await client.query<Row>({ text, query_timeout: CONNECT_TIMEOUT_MS } as QueryConfig);
-  const { rows } = await ask<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  // A pooler names a process of its own, or none, when a client connects.
-  if (rows[0]?.pid === Reflect.get(client, 'processID')) {
-    await ask(onConnect);
-  } else {
-    shared.add(client);
-    leaveNamesOut(client);
-  }
-}
-
-/** Without a name a statement is parsed and planned each time. */
-function leaveNamesOut(client: PoolClient): void {
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  client.query = ((statement: unknown, ...rest: unknown[]) =>
-    query(
-      typeof statement === 'object' ? { ...statement, name: undefined } : statement,
-      ...rest,
-    )) as typeof client.query;
+  const pool = openPool(config, setAll('SET', settings), READ_TIMEOUT_MS + SILENCE_MS);
+  return { pool, beginning: beginOf(settings), asked: 0 };
 }
 
 /** @param beginning of a transaction in which the statement has its settings. */
@@ -326,7 +270,7 @@ async function readBy<Row>(
   query: NamedQuery,
   beginning: string,
 ): Promise<readonly Row[]> {
-  if (!shared.has(client)) return (await client.query(query)).rows as Row[];
+  if (!isShared(client)) return (await client.query(query)).rows as Row[];
   await client.query(beginning);
   try {
     const { rows } = await client.query(query);
