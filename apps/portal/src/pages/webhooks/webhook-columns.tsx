@@ -4,7 +4,7 @@ import type { Column } from '../../components/data-table';
 import { Sparkline } from '../../components/sparkline';
 import { Tip } from '../../components/tip';
 import { formatCount, formatMs } from '../../language/formats';
-import { nameOf } from '../deliveries/webhook-names';
+import { placeOf } from '../deliveries/webhook-names';
 import { formatRate, isLow, rateOf } from './health-figures';
 import { LastFailure } from './last-failure';
 import { WebhookState } from './webhook-state';
@@ -16,7 +16,7 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
     header: t`Webhook`,
     cell: ({ uid, url, description }) => {
       // A long address has no room beside it.
-      const [name, more] = [description, uid, nameOf({ url, description: null })].filter(Boolean);
+      const [name, more] = [description, uid, placeOf({ url })].filter(Boolean);
       return (
         <>
           <Tip tip={url} isStop={false}>
