@@ -28,11 +28,16 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
     },
     second: ({ health }) => health && healthText(health),
   },
-  { id: 'state', header: t`State`, width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  {
+    id: 'state',
+    header: t`State`,
+    width: 'clamp(128px, 34vw, 11rem)',
+    cell: (webhook) => <WebhookState webhook={webhook} />,
+  },
   {
     id: 'success',
     header: t`Success, 24 h`,
-    width: '13rem',
+    width: '11.5rem',
     from: 'medium',
     cell: ({ health }) =>
       health && (
@@ -50,7 +55,7 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
   {
     id: 'p95',
     header: t`p95, 24 h`,
-    width: '13rem',
+    width: '11.5rem',
     from: 'wide',
     cell: ({ health }) =>
       health && (
