@@ -86,7 +86,9 @@ it.each([390, 1_440])('is written from right to left where its language is, in %
 
 it('has values beside their names, and names of webhooks in their order, where it is written from right to left', async () => {
   const { client } = portal();
-  const { id } = await client.register('http://127.0.0.1:4101/hook', ['*']);
+  const { id } = await client.register('http://127.0.0.1:4101/hook', ['*'], {
+    description: '127.0.0.1:4101/hook',
+  });
   const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   const page = await portal().signIn({ path: `/deliveries/${eventId}.${id}?language=ar`, width: 1_280 });
   await page.locator('a > bdi', { hasText: '127.0.0.1:4101/hook' }).waitFor();
