@@ -10,7 +10,7 @@ if [ $# -ne 1 ]; then
   echo "Usage: deploy/pack.sh FOLDER   (a new folder)" >&2
   exit 2
 fi
-for built in apps/api/dist/main.js apps/worker/dist/main.js apps/admin/dist/main.js apps/portal/dist/index.html; do
+for built in apps/api/dist/main.js apps/worker/dist/main.js apps/admin/dist/main.js packages/cli/dist/main.js apps/portal/dist/index.html; do
   if [ ! -f "$built" ]; then
     echo "$built is not built. Run first: npm ci && npm run build" >&2
     exit 1
@@ -22,12 +22,15 @@ umask 022
 mkdir "$1"
 folder=$(cd "$1" && pwd)
 
+# The command line of the API as its package has it: one file, without our other packages.
+npm run -s bundle -w @hookferry/cli
+
 # npm wants to see the manifest of every workspace, and leaves the development dependencies out.
 tar -cf - package.json package-lock.json packages/*/package.json apps/*/package.json | tar -xf - -C "$folder"
 (
   cd "$folder"
   npm ci --ignore-scripts --no-audit --no-fund --omit=dev --include-workspace-root=false \
-    --workspace=apps/api --workspace=apps/admin --workspace=apps/worker
+    --workspace=apps/api --workspace=apps/admin --workspace=apps/worker --workspace=packages/cli
   # To npm the compiler is something that a package of the queue inspector may use: half of the folder, for nothing.
   rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc
 )
@@ -36,7 +39,9 @@ tar -cf - package.json package-lock.json packages/*/package.json apps/*/package.
 {
   find packages/core/dist packages/producer/dist apps/api/dist apps/admin/dist apps/worker/dist \
     -type f \( -name '*.js' -o -name '*.json' \) ! -name '*.test.js' ! -path '*/testing/*'
-  find apps/portal/dist apps/admin/bin deploy -type f
+  find apps/portal/dist apps/admin/bin packages/cli/bin packages/cli/templates deploy -type f
+  echo packages/cli/dist/hookferry.js
+  echo docker/prometheus/alerts.yml
   echo docs/openapi.json
   echo docs/receive.md
   echo docs/verifying-signatures.md

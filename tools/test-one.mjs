@@ -4,7 +4,7 @@
  * Tests of whole flows (`e2e/`) start what is built, so those are compiled first. Other arguments go to jest (`-t NAME`).
  * `--watch` runs them again after each change, until you press `q`.
  */
-import { describeError } from './problem.mjs';
+import { describeError, Problem } from './problem.mjs';
 import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { installedProgram } from './project-folders.mjs';
 import { say } from './say.mjs';
@@ -22,12 +22,13 @@ process.exitCode = 1;
 
 try {
   if (wished.length === 0)
-    throw new Error('Name a file: npm run test:one -- packages/core/src/deliver/decide-next.test.ts');
+    throw new Problem('Name a file: npm run test:one -- packages/core/src/deliver/decide-next.test.ts');
   await completeInstallation({ signal: stop.requested });
   await writeSources({ signal: stop.requested });
   const ofWholeFlows = wished.some((argument) => argument.includes('e2e'));
   if (ofWholeFlows) {
-    await runInForeground([installedProgram('tsc'), '-b'], { signal: stop.requested });
+    const code = await runInForeground([installedProgram('tsc'), '-b'], { signal: stop.requested });
+    if (code !== 0) throw new Problem('It does not compile, so no test has run. The errors are above.');
     await buildPortal({ signal: stop.requested });
   }
   const redis = await provideTestRedis(group, stop.requested);

@@ -36,6 +36,9 @@ describe('the page Getting started', () => {
     expect(await terminal.paste(register)).toContain('"secret":"whsec_');
     await terminal.paste(receive);
     await receiverListens();
+    const unsigned = { method: 'POST', body: '{}' };
+    expect((await fetch(`http://127.0.0.1:${reader.receiverPort}`, unsigned)).status).toBe(401);
+    await terminal.waitFor(/^receiver: responded with 401: .*header.*\n/m);
 
     await terminal.paste(publish);
     await terminal.waitFor(/attempt 1: 204\n/);
@@ -50,6 +53,8 @@ describe('the page Getting started', () => {
     await terminal.paste(publishAgain);
     await terminal.waitFor(/(attempt 1: 204[^]*){3}/);
 
+    // What the page's own readiness check asks is no delivery, and what fails is told in a line.
+    expect(terminal.output).not.toMatch(/undefined|^ +at /m);
     await terminal.paste(cleanUp);
     expect(await terminal.paste('api webhooks')).toContain('"data":[]');
   });

@@ -2,6 +2,16 @@ import { until } from '../support/until';
 import { blocksOf, readPage } from './read-page';
 import { Reader } from './reader';
 
+it('give the backend of a product the same scopes as the page about keys', async () => {
+  const scopesIn = (text = '') => [...text.matchAll(/\w+:\w+/g)].map(([scope]) => scope).sort();
+  const asked = /"scopes": \[(.*)\]/.exec(await readPage('guides/customers.md'))?.[1];
+  const advised = /^\*\*For the backend of your product\*\*.*?limited/ms.exec(
+    await readPage('api-keys.md'),
+  )?.[0];
+  expect(scopesIn(asked)).toHaveLength(7);
+  expect(scopesIn(advised)).toEqual(scopesIn(asked));
+});
+
 describe('the guides lead to where they say, by what can be pasted from them', () => {
   let reader: Reader;
   beforeAll(async () => {

@@ -100,7 +100,10 @@ describe('the master, the replica and the Sentinels of the page', () => {
 
 /** Until the replica of this master has all that it was told. */
 async function untilReplicated(port: number): Promise<void> {
-  const operator = new Redis(port, '127.0.0.1', { username: 'operator', password: 'OPERATOR_PASSWORD' });
+  const operator = new Redis(port, '127.0.0.1', {
+    username: 'hookferry-operator',
+    password: 'OPERATOR_PASSWORD',
+  });
   operator.on('error', () => {});
   await until(async () => {
     const info = await operator.info('replication').catch(() => '');

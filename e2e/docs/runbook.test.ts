@@ -67,6 +67,7 @@ describe('what is pasted at night', () => {
     return Object.entries(places)
       .reduce((text, [place, value]) => text.replaceAll(place, value), line)
       .replace('https://hooks.example.com', client.baseUrl)
+      .replace('http://127.0.0.1:3000', client.baseUrl)
       .replace('redis://redis.internal:6379', redis.url)
       .replace('redis://hookferry-operator:other@redis.internal:6379', ownRedis.url)
       .replace('SECRETS_ENCRYPTION_KEY=…', `SECRETS_ENCRYPTION_KEY=${TEST_ENCRYPTION_KEY}`)
@@ -76,6 +77,27 @@ describe('what is pasted at night', () => {
   async function keyFrom(command: string): Promise<string> {
     return /whk_\w+/.exec(await reader.terminal.paste(`hookferry-admin ${command}`))?.[0] ?? '';
   }
+});
+
+it('has each command of the runbook that differs for Kubernetes, for Compose and for a server', async () => {
+  const sections = (await readPage('runbook.md')).split(/^## /m);
+  const kinds = {
+    kubernetes: /^kubectl /,
+    compose: /(^|&& |=\d+ )docker /,
+    server: /^(systemctl|journalctl|systemd-cgtop)\b/,
+  };
+  // A server's port and the one that Compose publishes are the same.
+  const both = /^curl -sS http:\/\/127\.0\.0\.1:/;
+  const lacking = sections.flatMap((section) => {
+    const lines = linesOf(section);
+    const has = Object.entries(kinds).map(([kind, command]) => [
+      kind,
+      lines.some((line) => command.test(line) || (kind !== 'kubernetes' && both.test(line))),
+    ]);
+    if (!has.some(([, isThere]) => isThere)) return [];
+    return has.filter(([, isThere]) => !isThere).map(([kind]) => `${section.split('\n')[0]}: ${kind}`);
+  });
+  expect(lacking).toEqual([]);
 });
 
 /** Of all blocks of commands, those within lists too. */

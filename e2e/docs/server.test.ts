@@ -6,6 +6,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { PROJECT_URL } from '@hookferry/core/platform/version';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { readApiConfig } from '../../apps/api/src/config';
@@ -263,6 +264,9 @@ describe('a server that was set up by the page', () => {
     expect(existsSync(backup.replace(ON_SERVER, packed))).toBe(true);
     const { stdout: commit } = await promisify(execFile)('git', ['rev-parse', 'HEAD'], { cwd: ROOT });
     expect(readFileSync(join(packed, 'revision'), 'utf8')).toBe(commit);
+    const page = await readPage('server.md');
+    const named = [...page.matchAll(/\/opt\/hookferry\/current\/([\w./-]*\w)/g)].map(([, path = '']) => path);
+    expect(named.filter((path) => !existsSync(join(packed, path)))).toEqual([]);
     const installed = new Set(await readdir(join(packed, 'node_modules')));
     const development = Object.keys(
       JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).devDependencies,
@@ -275,6 +279,41 @@ describe('a server that was set up by the page', () => {
         (path) => /(^|\/)(dist|src)\/.*(\.test\.|\/testing\/)/.test(path) && !/node_modules/.test(path),
       ),
     ).toEqual([]);
+  });
+
+  it('gets there by the command of the page, which needs no folder to be there, and has both command lines', async () => {
+    const page = await readPage('server.md');
+    const ship =
+      blocksOf(page, 'sh')[0]
+        ?.split('\n')
+        .find((line) => line.includes('ssh')) ?? '';
+    const shipped = join(folder, 'opt/hookferry');
+    const ssh = join(folder, 'programs/ssh');
+    await writeFile(ssh, '#!/bin/sh\nshift\nexec sh -c "$*"\n', { mode: 0o755 });
+    const command = ship.replace('/tmp/hookferry-0.1.0', packed).replaceAll('/opt/hookferry', shipped);
+    const env = { PATH: `${join(folder, 'programs')}:${process.env.PATH}`, HOME: folder };
+    await promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', command], { env });
+    const programs = join(folder, 'bin');
+    await mkdir(programs);
+    await symlink('0.1.0', join(shipped, 'current'));
+    const link = /^ln -sf .*\/usr\/local\/bin\/$/m.exec(page)?.[0] ?? '';
+    const linking = link.replaceAll('/opt/hookferry', shipped).replace('/usr/local/bin/', `${programs}/`);
+    await promisify(execFile)('bash', ['-e', '-c', linking], { env });
+    const { stdout } = await promisify(execFile)(join(programs, 'hookferry'), ['--version'], { env });
+    expect(stdout).toMatch(/^0\.1\.0/);
+    expect(existsSync(join(programs, 'hookferry-admin'))).toBe(true);
+  });
+
+  it('gives a Prometheus alerts that lead to the runbook', async () => {
+    const [copying = ''] = blocksOf(await readPage('server.md'), 'sh').filter((block) =>
+      block.includes('alerts.yml'),
+    );
+    const alerts = join(folder, 'alerts.yml');
+    const command = copying.replace(ON_SERVER, packed).replace('/etc/prometheus/alerts.yml', alerts);
+    await promisify(execFile)('sh', ['-e', '-c', command]);
+    const urls = [...(await readFile(alerts, 'utf8')).matchAll(/runbook_url: (.*)/g)].map(([, url]) => url);
+    expect(urls.length).toBeGreaterThan(40);
+    expect(urls.filter((url) => !url?.startsWith(`${PROJECT_URL}/blob/main/docs/runbook.md#`))).toEqual([]);
   });
 
   const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
@@ -355,7 +394,7 @@ describe('a server that was set up by the page', () => {
 
     const first = await startRedisWith(file);
     const operator = new Redis(redisPort, '127.0.0.1', {
-      username: 'operator',
+      username: 'hookferry-operator',
       password: SECRETS.OPERATOR_PASSWORD ?? '',
     });
     await operator.config('REWRITE');

@@ -22,6 +22,11 @@ export class Terminal {
     }
   }
 
+  /** All that was printed so far. */
+  get output(): string {
+    return this.#output;
+  }
+
   /** @returns what was printed until the last of the commands ended. */
   async paste(commands = ''): Promise<string> {
     const from = this.#output.length;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { scopes } from '@hookferry/core/domain/account';
 import { Receiver } from '../support/receiver';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
@@ -309,6 +310,16 @@ describe('as a script runs it', () => {
       { id: delivery, status: 'delivered' },
     ]);
     expect(await lines(['deliveries', 'list', '--webhook', id, '--since', '1h'])).toHaveLength(1);
+    const uid = `uid-${before}`;
+    await stack.client.expect(200, 'PATCH', `/v1/webhooks/${id}`, { uid });
+    const named = await Promise.all([
+      succeed(['deliveries', 'list', '--webhook', uid]),
+      succeed(['deliveries', 'show', `${event.id}.${uid}`]),
+    ]);
+    for (const { stdout } of named) {
+      expect(stdout).toContain(`${event.id}.${uid} `);
+      expect(stdout).not.toContain(id);
+    }
     expect(await json(['deliveries', 'redeliver', delivery])).toMatchObject({ id: delivery });
     await receiver.waitFor(before + 2);
     await until(async () => {
@@ -462,6 +473,13 @@ describe('as a script runs it', () => {
       'acme',
     ]);
     expect(await lines(['keys', 'list', '--account', 'acme'])).toMatchObject([{ id: key.id }]);
+    const narrow = ['keys', 'create', '--name', 'backend', '--scopes', 'accounts:act,events:write'];
+    expect(await json([...narrow, '--event-types', 'order.*,invoice.paid'])).toMatchObject({
+      scopes: ['events:write', 'accounts:act'],
+      event_types: ['order.*', 'invoice.paid'],
+    });
+    const { stdout: help } = await succeed(['keys', 'create', '--help']);
+    for (const scope of scopes) expect(help.replaceAll(/\s+/g, ' ')).toContain(scope);
     const theirs = { ...environment, HOOKFERRY_API_KEY: key.key };
     expect(await cli.run(['webhooks', 'list'], theirs)).toMatchObject({ exitCode: 4 });
     const usage = JSON.parse((await cli.run(['usage', '--json'], theirs)).stdout);
@@ -552,6 +570,7 @@ describe('as a script runs it', () => {
       'version',
       'key',
       'scopes',
+      'history',
       'queues',
       'workers',
       'settings',

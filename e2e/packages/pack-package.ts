@@ -33,7 +33,9 @@ export async function packPackage(name: string): Promise<PackedPackage> {
     recursive: true,
     filter: (path) => !path.includes('node_modules', source.length),
   });
-  await runWell('npm', ['pack', '--pack-destination', folder], copy);
+  // What `prepack` does, without the compiler: it would look for the project around the copy.
+  await runWell('npm', ['run', '--if-present', 'bundle'], copy);
+  await runWell('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], copy);
   const archive = (await readdir(folder)).find((file) => file.endsWith('.tgz'));
   if (archive === undefined) throw new Error(`npm pack left no tarball in ${folder}.`);
   const tarball = join(folder, archive);

@@ -84,6 +84,17 @@ it('is set up only where it is told to, and says in a line that the key is of an
   expect([elsewhere.status, elsewhere.stderr]).toEqual([1, expect.stringMatching(/^[^\n]*key[^\n]*\n$/)]);
 });
 
+it('keeps a type that is there when it is set up again', async () => {
+  const path = '/v1/event-types/order.paid';
+  const { body: own } = await stack.client.expect<object>(200, 'PUT', path, {
+    description: 'Paid, in a program that was here before.',
+    schema: { type: 'object' },
+    example: {},
+  });
+  expect(await operate('setup')).toContain('order.paid is there already, and is kept');
+  expect((await stack.client.expect<object>(200, 'GET', path)).body).toEqual(own);
+});
+
 it('gives each company webhooks of its own, for its own orders', async () => {
   acme = await signUp('Acme <b>Ltd');
   globex = await signUp("Globex '");

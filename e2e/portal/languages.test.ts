@@ -106,6 +106,25 @@ it('says in its language why an event was not sent to a webhook', async () => {
   await page.getByText('Er wurde nach dem Ereignis registriert:').waitFor();
 });
 
+it('says in its language what is right where something is refused, and then the English reason', async () => {
+  const page = await portal().signIn({ path: '/webhooks/new?language=de' });
+  portal()
+    .faultsOf(page)
+    .expect(/responded with 422: POST .*\/v1\/webhooks$/);
+  const right = said('de', 'must be an HTTPS address that the service can reach from the internet');
+  const reason = said('de', 'in English: {detail}').replace('{detail}', '');
+  await page.getByLabel('URL').fill('https://10.0.0.1/hook');
+  await page.getByRole('button', { name: said('de', 'Create webhook') }).click();
+  const alert = page.getByRole('alert');
+  await alert.getByText(said('de', 'Something is not right yet')).waitFor();
+  await alert.getByText(`${right} (${reason}`).waitFor();
+  // The form itself checks what is typed by the same rules.
+  await page.getByLabel(said('de', 'Description'), { exact: true }).fill('x'.repeat(3_000));
+  await page
+    .getByText(`${said('de', 'must be a text that is not too long')} (${reason}must have at most`)
+    .waitFor();
+});
+
 it('is shown in a browser that names its language as its system does', async () => {
   const page = await portal().openBlank();
   await page.addInitScript(

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -186,6 +186,11 @@ async function start(build: string, app: string, settings: Readonly<Record<strin
   await addressOf(part);
   return part;
 }
+
+it('is the version before that the page names', async () => {
+  const page = readFileSync(join(ROOT, 'docs/upgrading.md'), 'utf8');
+  expect(page).toContain(`*the version before* is every commit up to \`${BEFORE.slice(0, 12)}\``);
+});
 
 /** Compiles the version before, with the packages that are installed for this one. @returns its folder */
 function buildBefore(): string {

@@ -1,4 +1,5 @@
-// Run it once, and again when the product has more types: describes them, and issues the narrow key of the backend.
+// Run it once, and again when the product has more types: describes those that are not there yet, and issues the narrow key of the
+// backend. A type that is there stays as it is: other programs may publish it.
 //
 //   HOOKFERRY_URL=http://127.0.0.1:3000 OPERATOR_KEY=whk_… npm run setup
 import { existsSync, writeFileSync } from 'node:fs';
@@ -19,7 +20,12 @@ const schema = {
 const TYPES = { 'order.created': 'An order was placed.', 'order.paid': 'An order was paid.' };
 
 async function setUp() {
+  const { data } = await client.GET('/v1/event-types');
   for (const [name, description] of Object.entries(TYPES)) {
+    if (data.some((type) => type.name === name)) {
+      console.log(`${name} is there already, and is kept: what the shop publishes has to match its schema.`);
+      continue;
+    }
     await client.PUT('/v1/event-types/{name}', {
       params: { path: { name } },
       body: { description, schema, example: { id: 'ord_1', total: 99.5 } },

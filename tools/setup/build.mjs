@@ -9,12 +9,15 @@ import { writeSources } from './install-dependencies.mjs';
 import { runInForeground, runQuietly } from './run-command.mjs';
 import { fingerprintFiles, StepStamp } from './step-stamp.mjs';
 
-const PROGRAMS = ['apps/api', 'apps/admin', 'apps/worker', 'packages/receiver', 'packages/cli'];
+const PROGRAMS = [
+  ...['apps/api', 'apps/admin', 'apps/worker'],
+  ...['packages/receiver', 'packages/cli', 'packages/portal'],
+];
 const DESCRIPTION = join('docs', 'openapi.json');
 const WATCH_GRACE_MS = 2_000;
 
 /**
- * Compiles the API, the worker, both command lines, and the packages that the guides use; does nothing if neither sources nor output
+ * Compiles the API, the worker, both command lines, and the packages that the guides and examples use; does nothing if neither sources nor output
  * changed since.
  * The check of our own costs milliseconds, where the compiler needs a second to find that nothing is to do.
  * @param {{ signal?: AbortSignal }} [options]

@@ -65,7 +65,14 @@ const COMMON = ['--no-audit', '--no-fund'];
 /** Even with NODE_ENV=production in the environment: the compiler is a development dependency. @type {Selection} */
 const ALL = { name: '', options: ['--include=dev', ...COMMON] };
 const WORKSPACES = [
-  ...['packages/core', 'packages/producer', 'packages/receiver', 'packages/client', 'packages/cli'],
+  ...[
+    'packages/core',
+    'packages/producer',
+    'packages/receiver',
+    'packages/client',
+    'packages/cli',
+    'packages/portal',
+  ],
   ...['apps/api', 'apps/admin', 'apps/worker', 'apps/portal'],
 ];
 /**

@@ -72,18 +72,21 @@ export default class Progress {
     const running = [...this.#running].map(([path, since]) => {
       return `${relative(projectFolder, path)} (${inWords(Date.now() - since)})`;
     });
-    return `${this.#done} of ${this.#total} files${failed} after ${inWords(this.#tookMs())}, about ${inWords(this.#leftMs())} left; now ${running.join(', ')}`;
+    return `${this.#done} of ${this.#total} files${failed} after ${inWords(this.#tookMs())}, ${this.#describeLeft()}; now ${running.join(', ')}`;
   }
 
   #tookMs() {
     return Date.now() - this.#startedAt;
   }
 
-  /** By the speed so far. */
-  #leftMs() {
-    const share = Math.min(1, this.#doneMs / this.#expectedMs);
-    if (share < LEAST_SHARE) return Math.max(0, this.#expectedMs - this.#tookMs());
-    return (this.#tookMs() * (1 - share)) / share;
+  /** By the speed so far. Files that take longer than ever before leave nothing to go by. */
+  #describeLeft() {
+    const share = this.#doneMs / this.#expectedMs;
+    const leftMs =
+      share < LEAST_SHARE
+        ? this.#expectedMs - this.#tookMs()
+        : (this.#tookMs() * (1 - Math.min(1, share))) / share;
+    return leftMs > 0 ? `about ${inWords(leftMs)} left` : 'longer than expected';
   }
 }
 

@@ -37,6 +37,7 @@ it.each([
   ['metric', documented('metrics.md', /^- `(webhooks_\w+)` \(/gm)],
   ['alert', documented('runbook.md', /^## (\w+)$/gm)],
   ['error code', documented('errors.md', /^- `([a-z_]+)` \(Status: \d+;/gm)],
+  ['hold reason', documented('deliveries.md', /(?<=^What a held delivery waits for[^]*)^- `([a-z_]+)`: /gm)],
   ['outcome', attemptOutcomes],
   ['status', ['pending', 'held', ...endStatuses]],
 ] as const)('explains every %s that a page has, and no other', async (kind, words) => {

@@ -1,3 +1,4 @@
+import { holdReasons, holdWords } from '@hookferry/core/domain/delivery';
 import { levelsOf, type Signal, signals } from '@hookferry/core/domain/signal';
 import type { MetricDefinition } from '@hookferry/core/telemetry/prom-gauges';
 import { editsBetween } from '@hookferry/producer/fault-words';
@@ -9,7 +10,15 @@ import { formatMarkdown } from './format-markdown';
 /** What a word means, as a piece of a page in Markdown. */
 export interface Explanation {
   readonly name: string;
-  readonly kind: 'setting' | 'log event' | 'alert' | 'metric' | 'status' | 'outcome' | 'error code';
+  readonly kind:
+    | 'setting'
+    | 'log event'
+    | 'alert'
+    | 'metric'
+    | 'status'
+    | 'hold reason'
+    | 'outcome'
+    | 'error code';
   readonly text: string;
 }
 
@@ -17,7 +26,7 @@ export function addExplain(program: Command, { output }: Cli): void {
   program
     .command('explain')
     .description(
-      'Explain a setting, a log event, an alert, a metric, a status or outcome of a delivery, or an error code. It needs no Redis.',
+      'Explain a setting, a log event, an alert, a metric, a status, hold reason or outcome of a delivery, or an error code. It needs no Redis.',
     )
     .argument(
       '<word>',
@@ -59,6 +68,11 @@ export async function readExplanations(): Promise<readonly Explanation[]> {
     ...written.statuses.map(({ name, means }) =>
       explain('status', name, [`A delivery that ${means}.`, 'More: [deliveries](deliveries.md)']),
     ),
+    ...holdReasons.map((reason) => {
+      const { cause, ends } = holdWords[reason];
+      const text = `A delivery with this reason is held because ${cause}. It is sent ${ends}.`;
+      return explain('hold reason', reason, [text, 'More: [deliveries](deliveries.md#holding)']);
+    }),
     ...written.outcomes.map(({ name, means }) =>
       explain('outcome', name, [means, 'What to do: [nothing arrives](nothing-arrives.md)']),
     ),

@@ -305,7 +305,9 @@ describe('order', () => {
     const loss = fault({ startedAt: 1_000, endedAt: 2_000 });
     const requests = [buildRequest({ marker: 'm2', arrivedAt: 2_500 }), buildRequest({ arrivedAt: 3_000 })];
     expect(checkOrder({ acknowledged, requests }, 'one', 'strict', [loss])).toEqual([]);
-    const later = { ...loss, endedAt: 3_500 };
+    const justBefore = { ...loss, endedAt: 3_500 };
+    expect(checkOrder({ acknowledged, requests }, 'one', 'strict', [justBefore])).toEqual([]);
+    const later = { ...loss, endedAt: 4_500 };
     expect(checkOrder({ acknowledged, requests }, 'one', 'strict', [later])).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 
-// In the repository what the compiler wrote, in the tarball the one file that `prepack` makes of it.
+// In the repository what the compiler wrote, in the tarball the one file that `bundle` makes of it.
 const programs = ['main.js', 'hookferry.js'].map((name) => join(__dirname, '../dist', name));
 const program = programs.find((path) => existsSync(path));
 if (program !== undefined) {

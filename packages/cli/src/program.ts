@@ -53,7 +53,11 @@ export function createProgram(cli: Cli): Command {
     .description('Hookferry, a webhook delivery service, from the command line.')
     .version(PACKAGE_VERSION)
     .option('--profile <name>', 'the profile whose URL and key to use (default: that of the last login)')
-    .option('--account <id>', "act for this account; only with an operator's key", parseId)
+    .option(
+      '--account <id>',
+      "act for this account: with an operator's key, or one with accounts:act",
+      parseId,
+    )
     .option('--json', 'print JSON: one document, or one line for each item of a list')
     .option('--no-input', 'never ask a question; fail and name the flag to pass')
     .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`)

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npm links this file when it installs. In the tarball its program is in the tree that `prepack` writes, in the repository where it is.
+// npm links this file when it installs. In the tarball its program is in the tree that `bundle` writes, in the repository where it is.
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');

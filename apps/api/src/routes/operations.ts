@@ -1,5 +1,5 @@
 import { WEIGHT } from '@hookferry/core/accounts/accounts';
-import type { HoldReason } from '@hookferry/core/domain/delivery';
+import { byHoldReason, holdWords } from '@hookferry/core/domain/delivery';
 import { disabledReasons } from '@hookferry/core/domain/endpoint';
 import { pauseViewSchema, presentPause, presentPauseOrNull } from '@hookferry/core/domain/pause';
 import { workedQueues } from '@hookferry/core/domain/queues';
@@ -101,16 +101,9 @@ const rollbackSchema = z
   .meta({ id: 'RedisRollback' });
 
 const heldByReasonSchema = z
-  .object({
-    disabled: count.describe('Their webhook is disabled.'),
-    unverified: count.describe('Their webhook is not verified yet.'),
-    breaker_open: count.describe('The circuit breaker of their webhook is open.'),
-    busy: count.describe('Their webhook has as many attempts running as it may have.'),
-    rate_limited: count.describe('The rate limit of their webhook is reached.'),
-    ordering: count.describe('Their webhook keeps an order, and an earlier delivery is not done yet.'),
-    no_token: count.describe('The token URL of their webhook gives no access token.'),
-    batching: count.describe('They wait for other events, to be sent in one request.'),
-  } satisfies Record<HoldReason, z.ZodType>)
+  .object(
+    byHoldReason((reason) => count.describe(`Each of them is held because ${holdWords[reason].cause}.`)),
+  )
   .meta({ id: 'HeldByReason' });
 
 const operationsSchema = z

@@ -3,6 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { createContext, useContext } from 'react';
 import { Link } from 'wouter';
 import { ProblemError } from '../api/problem';
+import { isEnglish, TITLES } from '../api/refusal-words';
 import { Button } from './button';
 import { CopyButton } from './copy-button';
 import styles from './problem.module.css';
@@ -49,7 +50,13 @@ export function Problem({ error, onRetry, retryLabel = t`Try again`, words = USU
   return (
     <div role="alert" className={styles['problem']}>
       <p className={styles['title']}>{title}</p>
-      {faults.length === 0 && <p>{text}</p>}
+      {faults.length === 0 && text !== undefined && <p>{text}</p>}
+      {/* The words of the service, which name the case. */}
+      {faults.length === 0 && text === undefined && (
+        <p lang="en">
+          <bdi>{error.message}</bdi>
+        </p>
+      )}
       {faults.length > 0 && (
         <ul>
           {faults.map(({ pointer, detail }) => (
@@ -109,10 +116,12 @@ function EntryLink() {
   return href === undefined ? null : <a href={href}>{t`Open the portal again`}</a>;
 }
 
-function wordsOf(error: Error, words: ProblemWords): readonly [title: string, text: string] {
-  if (!(error instanceof ProblemError)) return [t`This page has a fault`, error.message];
-  const [title, text] = words[error.code] ?? [error.title];
-  return [title, text ?? error.detail];
+/** Without a text the service's own stands for it. */
+function wordsOf(error: Error, words: ProblemWords): Words {
+  if (!(error instanceof ProblemError)) return [t`This page has a fault`];
+  // Of the portal itself, in the viewer's language.
+  if (error.code === 'unreachable' || error.code === 'unknown') return [error.title, error.detail];
+  return words[error.code] ?? [(isEnglish ? undefined : TITLES[error.code]) ?? error.title];
 }
 
 function nextStep(problem: ProblemError | undefined): string {

@@ -47,7 +47,9 @@ const COLUMNS: readonly Column<Account>[] = [
 export function addAccounts(program: Command, cli: Cli): void {
   const accounts = program
     .command('accounts')
-    .description("Accounts of the service. Only with an operator's key.");
+    .description(
+      "Accounts of the service: with an operator's key. One with accounts:act may list, create, show.",
+    );
   const list = accounts
     .command('list')
     .description('List accounts, the newest first.')

@@ -318,7 +318,7 @@ export const newPortalSessionSchema = z
     account_id: accountIdSchema
       .optional()
       .describe(
-        'The account whose webhooks the session shows. Only operators may name another than their own.',
+        "The account whose webhooks the session shows. Only an operator's key, or one with `accounts:act`, may name another than its own.",
       ),
     expires_in_seconds: z
       .int()

@@ -226,7 +226,7 @@ function toLine(fact: DeliveryFact): Line {
     ro: isLate || round !== 1 ? round : undefined,
     v: attempt.transformed?.version,
     r: nextAttemptAt,
-  };
+  } satisfies Required<AttemptLine>;
 }
 
 // The first byte comes first, since a kept-alive connection has no other phase.

@@ -1,11 +1,35 @@
+import { buildAttempt } from '../testing/build-attempt';
+import type { Attempt } from './attempt';
 import { type DeliveryFact, encodeFact, encodeFactIn, eraseAnswers } from './delivery-fact';
-import { letters, readLine } from './delivery-line';
+import { readLine } from './delivery-line';
 import { readLog } from './delivery-log';
 import type { EventId } from './event';
 
-it('has a letter of its own for each member', () => {
-  const all = Object.values(letters);
-  expect(all.filter((letter, i) => all.indexOf(letter) !== i)).toEqual([]);
+it('ends with what Redis looks for there: when the next attempt is due, or when a request came', () => {
+  const attempt: Required<Attempt> = {
+    ...buildAttempt(),
+    error: 'no answer',
+    responseBody: 'sorry',
+    responseHeaders: { server: 'nginx' },
+    contentHeaders: { 'content-type': 'text/plain' },
+    addedHeaders: ['x-kind'],
+    tokenError: { status: 400, code: 'invalid_client' },
+    timings: { dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 4 },
+    responseStatus: 500,
+    trigger: 'manual',
+    worker: 'a1b2c3',
+    remoteAddress: '192.0.2.7',
+    holds: [{ reason: 'busy', since: 1_700_000_000_000 }],
+    transformed: made,
+    batchId: 'msg_1',
+    trace: { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true },
+  };
+  const transformed = encodeFact({ kind: 'transformed', transformed: made });
+  const line = encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 7 });
+  expect(line).toMatch(/,"r":7}\n$/);
+  expect(readLog(transformed + line).attempts).toEqual([attempt]);
+  const requested = { kind: 'requested', requestId: 'rdl_1', trigger: 'manual', requestedAt: 7 } as const;
+  expect(encodeFact(requested)).toMatch(/,"t":7}\n$/);
 });
 
 const NEWER = 'evt_newer' as EventId;

@@ -6,122 +6,87 @@ import type { TokenErrorCode } from './receiver-auth';
 import type { RecordForm } from './record-form';
 
 /**
- * The names of members in the lines of deliveries' logs. They are short because there are millions of lines. Each has one
- * meaning, whatever line it stands in: see `LineMembers`. Scripts that look into lines have them from here.
+ * The members of lines in deliveries' logs. Their names are short because there are millions of lines. Each has one meaning, whatever
+ * line it stands in. A new one is declared here alone; the compiler names what writes it, and tests what does not read it.
  */
+export interface LineMembers {
+  /** Number of the attempt, from 1 on. */
+  readonly n: number;
+  /** When the attempt began, or the request came. */
+  readonly t: number;
+  /** Milliseconds that it took. */
+  readonly d: number;
+  /** Outcome. Absent: delivered. */
+  readonly o: AttemptOutcome;
+  /** Status of the response. */
+  readonly s: number;
+  /** Text of the error. */
+  readonly e: string;
+  /** Body of the response. */
+  readonly b: string;
+  /** What the token URL answered. */
+  readonly u: readonly [status: number | null, code: TokenErrorCode | null];
+  /** Aborted: the receiver asked for no further attempt. */
+  readonly a: 1;
+  /** Durations until the first byte, of connect, TLS, DNS; absent ones at the end are left out. */
+  readonly w: readonly (number | null)[];
+  /** Trigger of the attempt (absent: schedule), or what the request was for. */
+  readonly g: Trigger;
+  /** Worker that made it. */
+  readonly k: string;
+  /** Address of the receiver. */
+  readonly j: string;
+  /** Holds before the attempt, as `encodeHold` writes each. */
+  readonly ho: string;
+  /** Names of the headers that the endpoint added to the request. */
+  readonly x: string;
+  /** Headers that described the body. Absent: the usual ones. */
+  readonly f: Readonly<Record<string, string>>;
+  /** Headers of the response. */
+  readonly h: Readonly<Record<string, string>>;
+  /** Type of the event, in the first attempt's line only. */
+  readonly y: string;
+  /** Position in a trace, as a traceparent. */
+  readonly p: string;
+  /** Batch id: of the request, if that was for several events. */
+  readonly i: string;
+  /** Late: another worker had continued the delivery by then. */
+  readonly l: 1;
+  /** Round. Absent: that at its place in the log. A late line has it. */
+  readonly ro: number;
+  /** Version of the transformation that made what is sent. */
+  readonly v: number;
+  /** When the next attempt is due. Absent: this was the last one. Redis finds it at the end of a log, so it is the last member. */
+  readonly r: number;
+  /** Body that a transformation made. */
+  readonly m: string;
+  /** Headers that a transformation made. */
+  readonly mh: Readonly<Record<string, string>>;
+  /** Why it was cancelled. */
+  readonly c: string;
+  /** Superseded by this newer event, which is sent in place of it. */
+  readonly si: EventId;
+  /** Id of a client's request for the delivery. */
+  readonly q: string;
+}
+
+/** Those that scripts of Redis look for. */
 export const letters = {
-  number: 'n',
   time: 't',
-  duration: 'd',
-  outcome: 'o',
-  responseStatus: 's',
-  error: 'e',
-  responseBody: 'b',
-  tokenAnswer: 'u',
-  aborted: 'a',
   timings: 'w',
-  trigger: 'g',
-  worker: 'k',
-  remoteAddress: 'j',
-  holds: 'ho',
-  addedHeaders: 'x',
-  contentHeaders: 'f',
-  responseHeaders: 'h',
-  eventType: 'y',
-  trace: 'p',
-  batchId: 'i',
-  late: 'l',
-  round: 'ro',
   version: 'v',
   nextAttemptAt: 'r',
   madeBody: 'm',
-  madeHeaders: 'mh',
-  cancelReason: 'c',
-  supersededBy: 'si',
-  requestId: 'q',
-} as const;
-
-export interface LineMembers {
-  /** Of the attempt: from 1 on. */
-  readonly [letters.number]: number;
-  /** When the attempt began, or the request came. */
-  readonly [letters.time]: number;
-  readonly [letters.duration]: number;
-  /** Absent: delivered. */
-  readonly [letters.outcome]: AttemptOutcome;
-  readonly [letters.responseStatus]: number;
-  readonly [letters.error]: string;
-  readonly [letters.responseBody]: string;
-  /** What the token URL answered. */
-  readonly [letters.tokenAnswer]: readonly [status: number | null, code: TokenErrorCode | null];
-  /** The receiver asked for no further attempt. */
-  readonly [letters.aborted]: 1;
-  /** First byte, connect, TLS, DNS; absent ones at the end are left out. */
-  readonly [letters.timings]: readonly (number | null)[];
-  /** The cause of the attempt (absent: schedule), or what the request was for. */
-  readonly [letters.trigger]: Trigger;
-  readonly [letters.worker]: string;
-  readonly [letters.remoteAddress]: string;
-  /** Before the attempt, as `encodeHold` writes each. */
-  readonly [letters.holds]: string;
-  /** Names of the headers that the endpoint added to the request. */
-  readonly [letters.addedHeaders]: string;
-  /** Headers that described the body. Absent: the usual ones. */
-  readonly [letters.contentHeaders]: Readonly<Record<string, string>>;
-  readonly [letters.responseHeaders]: Readonly<Record<string, string>>;
-  /** In the first attempt's line only. */
-  readonly [letters.eventType]: string;
-  /** The position in a trace, as a traceparent. */
-  readonly [letters.trace]: string;
-  /** Of the request, if that was for several events. */
-  readonly [letters.batchId]: string;
-  /** Another worker had continued the delivery by then. */
-  readonly [letters.late]: 1;
-  /** Absent: that at its place in the log. A late line has it. */
-  readonly [letters.round]: number;
-  /** Of the transformation that made what is sent. */
-  readonly [letters.version]: number;
-  /** Absent: this was the last attempt. Redis finds it at the end of a log, so it is the last member. */
-  readonly [letters.nextAttemptAt]: number;
-  /** What a transformation made. */
-  readonly [letters.madeBody]: string;
-  readonly [letters.madeHeaders]: Readonly<Record<string, string>>;
-  readonly [letters.cancelReason]: string;
-  /** The newer event that is sent in place of it. */
-  readonly [letters.supersededBy]: EventId;
-  /** Of a client's request for the delivery. */
-  readonly [letters.requestId]: string;
-}
+} as const satisfies Record<string, keyof LineMembers>;
 
 type With<Needed extends keyof LineMembers, Other extends keyof LineMembers = never> = Pick<
   LineMembers,
   Needed
 > & { readonly [Name in Other]?: LineMembers[Name] | undefined };
 
-export type AttemptLine = With<
-  'n' | 't' | 'd',
-  | 'o'
-  | 's'
-  | 'e'
-  | 'b'
-  | 'u'
-  | 'a'
-  | 'w'
-  | 'g'
-  | 'k'
-  | 'j'
-  | 'ho'
-  | 'x'
-  | 'f'
-  | 'h'
-  | 'y'
-  | 'p'
-  | 'i'
-  | 'l'
-  | 'ro'
-  | 'v'
-  | 'r'
->;
+type InEachAttempt = 'n' | 't' | 'd';
+type InNoAttempt = 'm' | 'mh' | 'c' | 'si' | 'q';
+export type AttemptLine = With<InEachAttempt, Exclude<keyof LineMembers, InEachAttempt | InNoAttempt>>;
 export type TransformedLine = With<'m' | 'v', 'mh'>;
 /** What that version made before is sent once more. */
 export type ReusedLine = With<'v'>;

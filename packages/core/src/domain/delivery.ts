@@ -310,18 +310,37 @@ export interface DeliveryRequested {
   readonly requestedAt: number;
 }
 
-/** Why a delivery is held. Records have their positions: a new one goes at the end. */
-export const holdReasons = [
-  'disabled',
-  'unverified',
-  'breaker_open',
-  'busy',
-  'rate_limited',
-  'ordering',
-  'no_token',
-  'batching',
-] as const;
-export type HoldReason = (typeof holdReasons)[number];
+/**
+ * Why a delivery is held: the cause as a clause, and when it is sent. All that tells it reads these words; the portal has its own, in
+ * each language. Records have the positions: a new one goes at the end.
+ */
+export const holdWords = {
+  disabled: { cause: 'its webhook is disabled', ends: 'once the webhook is enabled' },
+  unverified: {
+    cause: 'its receiver has not shown yet that it wants the requests',
+    ends: 'once the receiver has, or verification is no longer required',
+  },
+  breaker_open: { cause: 'its webhook failed several times in a row', ends: 'once a trial succeeds' },
+  busy: { cause: 'its webhook takes no more requests at once', ends: 'when one under way ends' },
+  rate_limited: { cause: 'the rate limit of its webhook is reached', ends: 'when its turn comes' },
+  ordering: { cause: 'an event before it goes first', ends: 'when that one has ended' },
+  no_token: {
+    cause: 'the token URL of its webhook gives no access token',
+    ends: 'once there is one; the service asks again and again',
+  },
+  batching: {
+    cause: 'it waits for others to go with',
+    ends: 'when there are enough, or the longest wait of its webhook is over',
+  },
+} as const;
+export type HoldReason = keyof typeof holdWords;
+export const holdReasons = Object.keys(holdWords) as readonly HoldReason[];
+
+export function byHoldReason<Value>(valueOf: (reason: HoldReason) => Value) {
+  return Object.fromEntries(holdReasons.map((reason) => [reason, valueOf(reason)])) as Readonly<
+    Record<HoldReason, Value>
+  >;
+}
 
 /** That a delivery was held before an attempt: until the next hold, or until the attempt. */
 export interface PastHold {

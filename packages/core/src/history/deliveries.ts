@@ -311,7 +311,6 @@ export async function explainHold(
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }
     if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
-    if (endpoint.ordering !== 'strict' && maxWaitMs === 0) return { reason: 'busy', until: undefined };
     return explainByJob(endpoint, maxWaitMs, await deliveryHolds.holdsOf(endpoint.id, eventId));
   };
 }
@@ -321,16 +320,31 @@ function isBehindJob({ isHeld, holds }: LaneStanding): boolean {
   return isHeld && holds.at(-1)?.reason === 'ordering';
 }
 
-/** What the endpoint does not tell: it waits for others, for an event that is still on the queue, or for a slot. */
+/** What the endpoint does not tell: why it was held last. */
 function explainByJob(
   { ordering }: Endpoint,
   maxWaitMs: number,
   holds: readonly PastHold[],
 ): HoldExplanation {
+  const busy = { reason: 'busy', until: undefined } as const;
   const reason = holds.at(-1)?.reason;
-  // In groups, the one before it may have ended since.
-  if (ordering === 'strict' && reason === 'ordering') return { reason, until: undefined };
-  const since = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1]?.since;
-  if (since === undefined || maxWaitMs === 0) return { reason: 'busy', until: undefined };
-  return { reason: 'batching', until: since + maxWaitMs };
+  switch (reason) {
+    case 'disabled':
+    case 'unverified':
+    case 'breaker_open':
+    case 'no_token':
+    case 'rate_limited':
+      // By what was looked up it is over: now it waits for a permit.
+      return busy;
+    case 'ordering':
+      // In groups, the one before it may have ended since.
+      return ordering === 'strict' ? { reason, until: undefined } : busy;
+    case 'batching': {
+      const first = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1];
+      return first && maxWaitMs > 0 ? { reason, until: first.since + maxWaitMs } : busy;
+    }
+    case 'busy':
+    case undefined:
+      return busy;
+  }
 }

@@ -1,4 +1,4 @@
-import type { PastHold } from '../domain/delivery';
+import { type HoldReason, holdReasons, type PastHold } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
@@ -43,6 +43,32 @@ async function explain(
   const holdOf = await explainHold(fake<DeliveriesParts>(parts), endpoint);
   return await holdOf(eventId);
 }
+
+/** For each reason: an endpoint whose worker notes it. */
+const ARRANGED: Readonly<Record<HoldReason, () => Promise<Endpoint>>> = {
+  disabled: async () => buildEndpoint({ status: 'disabled' }),
+  unverified: async () =>
+    buildEndpoint({ verification: { method: 'challenge', status: 'unverified', round: 1, tries: 0 } }),
+  breaker_open: async () => {
+    const endpoint = buildEndpoint();
+    await redis.client.set(keys.breaker(endpoint.id), `10 ${NOW + 1_000} ${NOW} 0`);
+    return endpoint;
+  },
+  busy: async () => buildEndpoint(),
+  rate_limited: useUpLimit,
+  ordering: async () => buildEndpoint({ ordering: 'strict' }),
+  no_token: async () => {
+    const endpoint = buildEndpoint();
+    await redis.client.hset(keys.accessToken(endpoint.id), { open_until: NOW + 1_000 });
+    return endpoint;
+  },
+  batching: async () => buildEndpoint({ batch: { max_wait_ms: 2_000 } }),
+};
+
+it.each(holdReasons)('says %s, as the log and the counters do', async (reason) => {
+  const holds = [{ reason, since: NOW }];
+  expect(await explain(await ARRANGED[reason](), uniqueEventId(), holds)).toMatchObject({ reason });
+});
 
 it('says that its endpoint is disabled, whatever else keeps it', async () => {
   const endpoint = buildEndpoint({ status: 'disabled' });
@@ -156,16 +182,14 @@ it('says until when one waits for others to go with it, if its job tells so', as
 });
 
 it('says when the rate limit lets the next one through', async () => {
-  const endpoint = buildEndpoint({ rateLimit: 1 });
-  const store = new AdmissionStore(redis.client);
-  const request = {
-    rateLimit: 1,
-    attemptKey: 'one',
-    leaseMs: 5_000,
-    hasWaited: false,
-  };
-  await store.admit(endpoint.id, request, Date.now())(redis.client);
-  const { reason, until } = await explain(endpoint);
+  const { reason, until } = await explain(await useUpLimit());
   expect(reason).toBe('rate_limited');
   expect(until).toBeGreaterThan(NOW);
 });
+
+async function useUpLimit(): Promise<Endpoint> {
+  const endpoint = buildEndpoint({ rateLimit: 1 });
+  const request = { rateLimit: 1, attemptKey: 'one', leaseMs: 5_000, hasWaited: false };
+  await new AdmissionStore(redis.client).admit(endpoint.id, request, Date.now())(redis.client);
+  return endpoint;
+}

@@ -149,7 +149,13 @@ it('says of a held delivery why it is held, and by whom its webhook is disabled'
   });
   const explanations = new Explanations({ ...stores, deliveries });
   const { explanations: found } = await explanations.list(accountId, eventId, { ...ALL, endpoint: got }, 1);
-  expect(found).toMatchObject([{ reason: 'disabled', detail: expect.stringContaining('"operator"') }]);
+  expect(found).toMatchObject([
+    {
+      reason: 'disabled',
+      detail:
+        'Its delivery is held: its webhook is disabled ("disabled_reason": "operator"). It is sent once the webhook is enabled.',
+    },
+  ]);
 });
 
 describe('a delivery that is not delivered yet', () => {
@@ -182,7 +188,7 @@ describe('a delivery that is not delivered yet', () => {
   it('has, while it is held, until when', async () => {
     const hold = { reason: 'breaker_open', until: CREATED_AT } as const;
     expect(await detailOf({ ...failed, status: 'held', hold })).toMatch(
-      /held: the receiver failed .*, until 2023-11-14T22:13:20.000Z at the latest\. Attempt 2 had the outcome http_5xx/,
+      /held: its webhook failed .*, until 2023-11-14T22:13:20.000Z at the latest\. Attempt 2 had the outcome http_5xx/,
     );
   });
 

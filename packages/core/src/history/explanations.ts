@@ -1,6 +1,6 @@
 import type { PauseStore } from '../accounts/redis-pause-store';
 import type { AccountId } from '../domain/account';
-import type { HoldReason } from '../domain/delivery';
+import { type HoldReason, holdWords } from '../domain/delivery';
 import { type Endpoint, type EndpointId, type EndpointRef, isAsleep } from '../domain/endpoint';
 import {
   dataOf,
@@ -346,17 +346,6 @@ function leftOut(hasChanged: boolean): Why {
   };
 }
 
-const HELD: Readonly<Record<HoldReason, string>> = {
-  disabled: 'the webhook is disabled. Enable it, and the delivery is sent',
-  unverified: 'the receiver has not yet proved that it wants the requests',
-  breaker_open: 'the receiver failed several times in a row. It is tried again soon',
-  busy: 'other deliveries to the webhook are under way',
-  rate_limited: 'the rate limit of the webhook is used up for the moment',
-  ordering: 'another event goes first',
-  no_token: 'the authorization server gave no access token',
-  batching: 'it waits for others, to go in one request',
-};
-
 /** How its delivery stands: why it waits, the result of its last attempt, and when it is tried next. */
 function howSent(delivery: Delivery, endpoint: Endpoint | undefined, isPaused: boolean): Why {
   const { status, hold } = delivery;
@@ -365,9 +354,11 @@ function howSent(delivery: Delivery, endpoint: Endpoint | undefined, isPaused: b
     const by = hold.reason === 'disabled' ? endpoint?.disabledReason : undefined;
     const disabledBy = by === undefined ? '' : ` ("disabled_reason": "${by}")`;
     const until = hold.until === undefined ? '' : `, until ${formatTime(hold.until)} at the latest`;
-    const reason = hold.waitsFor === undefined ? HELD[hold.reason] : `the event ${hold.waitsFor} goes first`;
-    const why = `Its delivery is held: ${reason}${disabledBy}${until}.`;
-    return { reason: hold.reason, detail: sentencesOf(why, ...attempts) };
+    const { cause, ends } = holdWords[hold.reason];
+    const why = hold.waitsFor === undefined ? cause : `the event ${hold.waitsFor} goes first`;
+    const isHeld = `Its delivery is held: ${why}${disabledBy}${until}.`;
+    const end = hold.until === undefined ? `It is sent ${ends}.` : '';
+    return { reason: hold.reason, detail: sentencesOf(isHeld, end, ...attempts) };
   }
   const stands = `It has a delivery, which is ${status}.`;
   if (status === 'delivered' || status === 'cancelled') return { detail: stands };

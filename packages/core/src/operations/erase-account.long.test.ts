@@ -3,7 +3,7 @@ import { ApiKeyStore } from '../accounts/redis-api-key-store';
 import { PortalSessionStore } from '../accounts/redis-portal-session-store';
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
-import { keys } from '../domain/keys';
+import { keys, queueKeysOf } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { BesideLanes } from '../endpoints/admission/redis-beside-lanes';
 import { HealthStore } from '../endpoints/health/redis-health-store';
@@ -69,6 +69,10 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   for (const endpoint of endpoints) {
     await new EndpointStore(client, testSealer).create(endpoint);
     await client.set(keys.breaker(endpoint.id), `1 0 ${NOW} 0`);
+    await client.zadd(keys.openBreakers, NOW, `${accountId}/${endpoint.id}`);
+    // Counts that a fault has left behind.
+    await client.hset(queueKeysOf('bull').lines(endpoint.id), 'event', 'line');
+    await client.hset(queueKeysOf('bull').batches(endpoint.id), 'event', 'batch');
     await new BesideLanes(client).join(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }])(client);
     const tally = { hours: [], lastFailure: { at: NOW }, lastSuccessAt: NOW };
     await new HealthStore(client, DAY).addAll([{ endpointId: endpoint.id, tally }], NOW);

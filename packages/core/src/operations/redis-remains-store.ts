@@ -1,6 +1,6 @@
 import { AuditLog } from '../accounts/audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
-import { type EndpointId, laneNameOf } from '../domain/endpoint';
+import { type EndpointId, encodeAddress, laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
@@ -195,14 +195,15 @@ export class RemainsStore {
     const lists = [deliveries, keptLonger, replays, health, answerBytes, accessToken, transformations];
     await this.redis.unlink(...lists.map((keyOf) => keyOf(endpointId)), ...keysOfLimits(endpointId));
     await this.#besideLanes.clear(endpointId);
-    for (const { held, wakeUps } of this.#homeShardsOf(endpointId)) {
-      await this.redis.unlink(held(endpointId));
-      await this.redis.zrem(wakeUps, `${accountId}/${endpointId}`);
+    const address = encodeAddress({ accountId, endpointId });
+    for (const { held, lines, batches, wakeUps } of this.#homeShardsOf(endpointId)) {
+      await this.redis.unlink(held(endpointId), lines(endpointId), batches(endpointId));
+      await this.redis.zrem(wakeUps, address);
     }
     await this.#heldCounts.recount({ accountId, endpointId });
-    await this.redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);
-    await this.redis.zrem(keys.verificationsDue, `${accountId}/${endpointId}`);
-    await this.redis.zrem(keys.openBreakers, endpointId);
+    for (const list of [keys.disabledEndpoints, keys.verificationsDue, keys.openBreakers, keys.listeners]) {
+      await this.redis.zrem(list, address);
+    }
     await this.redis.zrem(keys.endpointIds(accountId), endpointId);
   }
 

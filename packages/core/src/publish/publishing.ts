@@ -273,7 +273,7 @@ async function prepare(
   requireMayPublish(apiKey, type);
   const schedule = await scheduleFor(parts, published, request);
   const id = published.id ?? (request.newId(EVENT_ID_PREFIX) as EventId);
-  const body = await validateEvent(parts.eventTypeStore, parts.maxEventBytes, published);
+  const body = await validateEvent(parts.eventTypeStore, parts.maxEventBytes, published, apiKey.eventTypes);
   const endpointIds = endpointRefs && resolve(endpointRefs);
   const event: AcceptedEvent = {
     id,

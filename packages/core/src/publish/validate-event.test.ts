@@ -210,6 +210,18 @@ describe('validate event', () => {
           validationErrors: [{ detail: expect.stringMatching(/you can publish invoice\.paid, keyword/) }],
         });
       });
+
+      it.each([
+        [['invoice.*'], 'you can publish invoice.paid'],
+        [['order.*'], 'there is none that you can publish'],
+      ])('is named to a key for %j only if it may publish it', async (allowed, advice) => {
+        const event = { type: 'parcel.unheard', data: {}, dataText: '{}' };
+        const { eventTypeStore, maxEventBytes } = withInvoices;
+        const detail = `"parcel.unheard" is not a known event type; ${advice}`;
+        expect(await rejectionOf(validateBy(eventTypeStore, maxEventBytes, event, allowed))).toMatchObject({
+          validationErrors: [{ detail }],
+        });
+      });
     });
 
     it('looks nobody up for a type that is built in, or that can be none', async () => {

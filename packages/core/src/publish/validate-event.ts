@@ -6,6 +6,7 @@ import { MAX_DEPTH } from '../accounts/event-types/custom-event-type';
 import { didYouMean, listNames } from '../accounts/event-types/event-types';
 import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { bodyOf, eventTypeNameSchema } from '../domain/event';
+import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
 import { AppError, type ValidationError, validationErrorsOf } from '../platform/app-error';
 import { depthOf } from '../platform/json';
 import { inWords } from '../platform/zod-words';
@@ -27,6 +28,7 @@ const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data })
  * force at once.
  *
  * @param maxBytes the most bytes of a body in UTF-8.
+ * @param allowed the only types that the key may publish, in the form of a webhook's `events`: an error names no others.
  * @throws AppError `invalid_request` for a type that can't be published or invalid data, `payload_too_large`
  *   for a body over the limit.
  */
@@ -34,9 +36,10 @@ export async function validateEvent(
   eventTypeStore: EventTypeStore,
   maxBytes: number,
   event: UncheckedEvent,
+  allowed?: readonly string[],
 ): Promise<string> {
   const check = checkOf(eventTypeStore, event.type) ?? (await findCustom(eventTypeStore, event.type));
-  if (!check) throw invalidEvent([await wrongType(eventTypeStore, event.type)]);
+  if (!check) throw invalidEvent([await wrongType(eventTypeStore, event.type, allowed)]);
   if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
   if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
   const validationErrors = check(event.data);
@@ -53,16 +56,21 @@ async function findCustom(eventTypeStore: EventTypeStore, type: string): Promise
   return (await eventTypeStore.find(type))?.check;
 }
 
-async function wrongType(eventTypeStore: EventTypeStore, type: string): Promise<ValidationError> {
+async function wrongType(
+  eventTypeStore: EventTypeStore,
+  type: string,
+  allowed: readonly string[] = [EVERY_EVENT],
+): Promise<ValidationError> {
   const custom = (await eventTypeStore.names()).toSorted();
-  const names = [...custom, ...eventTypeStore.publishable.map(({ name }) => name)];
+  const names = [...custom, ...eventTypeStore.publishable.map(({ name }) => name)].filter((name) =>
+    allowed.some((filter) => matchesType(filter, name)),
+  );
   const problem = isOperational(type)
     ? 'is an operational event type, which Hookferry alone publishes'
     : `is not a known event type${didYouMean(type, names)}`;
-  return {
-    pointer: '/type',
-    detail: `"${shorten(type)}" ${problem}; you can publish ${listNames(names)}`,
-  };
+  const advice =
+    names.length === 0 ? 'there is none that you can publish' : `you can publish ${listNames(names)}`;
+  return { pointer: '/type', detail: `"${shorten(type)}" ${problem}; ${advice}` };
 }
 
 /** @param cause the error, if the depth was noticed only by the parser. */

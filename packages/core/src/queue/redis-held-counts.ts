@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type HoldReason, holdReasons } from '../domain/delivery';
+import { byHoldReason, type HoldReason, holdReasons } from '../domain/delivery';
 import { decodeAddress, type EndpointAddress, encodeAddress } from '../domain/endpoint';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
@@ -23,17 +23,7 @@ export class HeldCounts {
   /** The numbers of all endpoints together, by reason. Each call recounts some endpoints. */
   async read(): Promise<Readonly<Record<HoldReason, number>>> {
     const counts = await this.readByShard();
-    const sumOf = (reason: HoldReason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0);
-    return {
-      disabled: sumOf('disabled'),
-      unverified: sumOf('unverified'),
-      breaker_open: sumOf('breaker_open'),
-      busy: sumOf('busy'),
-      rate_limited: sumOf('rate_limited'),
-      ordering: sumOf('ordering'),
-      no_token: sumOf('no_token'),
-      batching: sumOf('batching'),
-    };
+    return byHoldReason((reason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0));
   }
 
   /** In the order of the shards; reasons for which none is held are left out. */

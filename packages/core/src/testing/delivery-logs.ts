@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { type AttemptOutcome, attemptOutcomes } from '../domain/attempt';
+import { type Attempt, type AttemptOutcome, attemptOutcomes } from '../domain/attempt';
 import { holdReasons, triggers } from '../domain/delivery';
 import { type DeliveryFact, encodeFact, eraseAnswers } from '../domain/delivery-fact';
 import type { EventId } from '../domain/event';
@@ -64,7 +64,7 @@ function attemptedFact(eventType: string) {
             { requiredKeys: [] },
           ),
           transformed,
-        },
+        } satisfies Record<keyof Attempt, fc.Arbitrary<unknown>>,
         { requiredKeys: ['number', 'startedAt', 'durationMs', 'outcome'] },
       ),
       nextAttemptAt: fc.option(fc.integer({ min: 1_700_000_000_000, max: 1_700_000_900_000 }), {

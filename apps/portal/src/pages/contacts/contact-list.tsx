@@ -60,7 +60,12 @@ export function ContactList({ contacts, marked }: ContactListProps) {
 
 function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contact>[] {
   return [
-    { id: 'target', header: t({ message: 'Who', context: 'recipient' }), cell: ({ target }) => target },
+    {
+      id: 'target',
+      header: t({ message: 'Who', context: 'recipient' }),
+      cell: ({ target }) => target,
+      second: ({ status }) => CONTACT_STATES[status][0],
+    },
     {
       id: 'kind',
       header: t({ message: 'By', context: 'channel' }),
@@ -106,7 +111,7 @@ function actionsWith({
   return {
     id: 'actions',
     header: t`Actions`,
-    width: 'min(15rem, 40vw)',
+    width: 'min(15rem, 54vw)',
     cell: (contact) => {
       const { target } = contact;
       return (

@@ -1,10 +1,10 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { ChangeEvent } from 'react';
-import { useEventTypes } from '../../api/event-type-queries';
 import { Button } from '../../components/button';
 import { SelectField, TextField } from '../../components/field';
 import { Filters } from '../../components/filters';
+import { useOfferedTypes } from '../event-types/offered-types';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './deliveries-page.module.css';
 import { type FilterTexts, isHttpCode } from './filters-in-url';
@@ -28,7 +28,7 @@ interface FilterBarProps {
 }
 
 export function FilterBar({ texts, onChange }: FilterBarProps) {
-  const types = useEventTypes();
+  const types = useOfferedTypes();
   const webhooks = useWebhookNames();
   const count = FOLDED.filter((name) => texts[name] !== '').length;
   const isSet = Object.values(texts).some((text) => text !== '');

@@ -18,8 +18,17 @@ export function namesOf(webhooks: readonly Named[]): ReadonlyMap<string, string>
 }
 
 /** What people know a webhook by; another one may be called the same. */
-export function nameOf({ url, description }: Pick<Named, 'url' | 'description'>): string {
-  if (description) return description;
+export function nameOf(webhook: Omit<Named, 'id'>): string {
+  return ownNameOf(webhook) ?? placeOf(webhook);
+}
+
+/** What its owner calls it, if anything. */
+export function ownNameOf({ description, uid }: Pick<Named, 'description' | 'uid'>): string | undefined {
+  return description || uid || undefined;
+}
+
+/** Where it is: host and path. */
+export function placeOf({ url }: Pick<Named, 'url'>): string {
   if (!URL.canParse(url)) return url;
   const { host, pathname } = new URL(url);
   return pathname === '/' ? host : host + pathname;

@@ -7,6 +7,7 @@ import { CodeBlock } from '../../components/code-block';
 import { isJson, prettyJson } from '../../components/json-text';
 import { Time } from '../../components/time';
 import { formatMs } from '../../language/formats';
+import { useCan } from '../../session/session-context';
 import { outcomes } from '../deliveries/words';
 import styles from './attempt-details.module.css';
 import { Waterfall } from './waterfall';
@@ -81,7 +82,9 @@ export function AttemptDetails({ attempt, isOpen, children }: AttemptDetailsProp
 }
 
 function WhenAndWhere({ attempt }: { readonly attempt: Attempt }) {
-  const { started_at: at, worker, remote_address: address } = attempt;
+  const { started_at: at, remote_address: address } = attempt;
+  // Which process it was tells those who run it something, and nobody else.
+  const worker = useCan('operate') ? attempt.worker : null;
   if (worker !== null && address !== null) {
     return (
       <Trans>

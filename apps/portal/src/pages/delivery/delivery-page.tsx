@@ -14,7 +14,7 @@ import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { StatusBadge } from '../deliveries/status-badge';
-import { nameOf } from '../deliveries/webhook-names';
+import { ownNameOf } from '../deliveries/webhook-names';
 import { PageHeader } from '../page-header';
 import { AttemptDetails } from './attempt-details';
 import { CompareAttempts } from './compare-attempts';
@@ -70,14 +70,27 @@ function Head({ delivery }: Part) {
   );
 }
 
-/** Where it goes. */
+/** Where it goes: the webhook by what its owner calls it, and the URL once. */
 function Receiver({ delivery: { webhook_id: id } }: Part) {
   const { data: webhook } = useWebhook(id);
+  if (!webhook) {
+    return (
+      <p className={styles['receiver']}>
+        <code>POST</code>
+        {' · '}
+        <Link href={`/webhooks/${id}`}>
+          <code>{id}</code>
+        </Link>
+      </p>
+    );
+  }
   return (
     <p className={styles['receiver']}>
-      <code>{webhook ? `POST ${webhook.url}` : 'POST'}</code>
+      <code>POST {webhook.url}</code>
       {' · '}
-      <Link href={`/webhooks/${id}`}>{webhook ? <bdi>{nameOf(webhook)}</bdi> : <code>{id}</code>}</Link>
+      <Link href={`/webhooks/${id}`}>
+        <bdi>{ownNameOf(webhook) ?? t`Webhook`}</bdi>
+      </Link>
     </p>
   );
 }

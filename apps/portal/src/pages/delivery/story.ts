@@ -1,6 +1,7 @@
 import { select, t } from '@lingui/core/macro';
 import type { Attempt, DeliveryWithAttempts, Hold } from '../../api/delivery-queries';
 import { formatMs, isolated } from '../../language/formats';
+import { holdWords } from '../deliveries/hold-words';
 import { responseOf } from '../deliveries/response-of';
 
 /** A step of a delivery, past or future. */
@@ -55,36 +56,14 @@ function heldStep(hold: Told['hold'], now: number): Step {
 
 /** @param hold absent: the service does not tell what holds it. */
 function whyHeld(hold: Hold | null | undefined): string {
-  return hold ? HOLDS[hold.reason] : t`its webhook can’t take it just now`;
+  return hold ? holdWords[hold.reason].its : t`its webhook can’t take it just now`;
 }
-
-const HOLDS: Readonly<Record<Hold['reason'], string>> = {
-  disabled: t`its webhook is disabled`,
-  unverified: t`its webhook is not verified yet`,
-  breaker_open: t`its webhook keeps failing`,
-  rate_limited: t`the rate limit of its webhook is reached`,
-  ordering: t`the delivery before it has not ended`,
-  no_token: t`the token URL of its webhook gives no access token`,
-  batching: t`it waits for other events to go with`,
-  busy: t`its webhook takes no more requests at once`,
-};
-
-const PAST_HOLDS: Readonly<Record<Hold['reason'], string>> = {
-  disabled: t`its webhook was disabled`,
-  unverified: t`its webhook was not verified`,
-  breaker_open: t`its webhook kept failing`,
-  rate_limited: t`the rate limit of its webhook was reached`,
-  ordering: t`the delivery before it had not ended`,
-  no_token: t`there was no access token`,
-  batching: t`it waited for other events to go with`,
-  busy: t`its webhook took no more requests at once`,
-};
 
 function pastHoldsOf({ holds: all }: Attempt): readonly Step[] {
   return all.map(({ reason, since, until }) => {
     const at = Date.parse(since);
     const lengthMs = Date.parse(until) - at;
-    const [length, why] = [formatMs(lengthMs), PAST_HOLDS[reason]];
+    const [length, why] = [formatMs(lengthMs), holdWords[reason].before];
     return { kind: 'held', at, lengthMs, text: t`Held for ${length}: ${why}` };
   });
 }

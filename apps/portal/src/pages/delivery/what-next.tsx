@@ -6,6 +6,7 @@ import type { Attempt, DeliveryWithAttempts, Hold } from '../../api/delivery-que
 import { useWebhook } from '../../api/webhook-queries';
 import { Time } from '../../components/time';
 import { isolated } from '../../language/formats';
+import { holdWords } from '../deliveries/hold-words';
 import { responseOf } from '../deliveries/response-of';
 import { nameOf } from '../deliveries/webhook-names';
 import { statuses } from '../deliveries/words';
@@ -136,7 +137,7 @@ function Pending({ delivery, name }: { readonly delivery: DeliveryWithAttempts; 
 }
 
 function Held({ hold, name }: { readonly hold: Hold | null; readonly name: string }) {
-  const why = hold ? HOLDS[hold.reason](name) : t`${name} can’t take it just now`;
+  const why = hold ? holdWords[hold.reason].named(name) : t`${name} can’t take it just now`;
   return (
     <>
       {hold?.since ? (
@@ -151,7 +152,7 @@ function Held({ hold, name }: { readonly hold: Hold | null; readonly name: strin
           Next try by <Time at={hold.until} />.
         </Trans>
       )}
-      {hold && !hold.until && ENDS[hold.reason]} <Trans>No attempt was used.</Trans>{' '}
+      {hold && !hold.until && holdWords[hold.reason].ends} <Trans>No attempt was used.</Trans>{' '}
       {hold?.waits_for && (
         <Link href={`/events/${hold.waits_for}`}>
           <Trans>Look at the event before it</Trans>
@@ -160,17 +161,6 @@ function Held({ hold, name }: { readonly hold: Hold | null; readonly name: strin
     </>
   );
 }
-
-const HOLDS: Readonly<Record<Hold['reason'], (webhook: string) => string>> = {
-  disabled: (webhook) => t`${webhook} is disabled`,
-  unverified: (webhook) => t`${webhook} is not verified yet`,
-  breaker_open: (webhook) => t`${webhook} keeps failing`,
-  rate_limited: (webhook) => t`the rate limit of ${webhook} is reached`,
-  ordering: () => t`the delivery before it has not ended`,
-  no_token: (webhook) => t`the token URL of ${webhook} gives no access token`,
-  batching: () => t`it waits for other events to go with`,
-  busy: (webhook) => t`${webhook} takes no more requests at once`,
-};
 
 function ended({ status, attempt_count: count, attempts }: DeliveryWithAttempts, name: string): string {
   const last = attempts.at(-1);
@@ -201,18 +191,6 @@ function ended({ status, attempt_count: count, attempts }: DeliveryWithAttempts,
     ? t`Delivered: ${name} accepted it (${response}, attempt ${attempt}). Nothing follows.`
     : t`Delivered: ${name} accepted it (${response}). Nothing follows.`;
 }
-
-/** For those that no time ends. */
-const ENDS: Readonly<Record<Hold['reason'], string>> = {
-  disabled: t`It is sent when somebody enables the webhook.`,
-  unverified: t`It is sent once the receiver has shown that it wants the requests.`,
-  breaker_open: t`It is sent once a trial succeeds.`,
-  rate_limited: t`It is sent when its turn comes.`,
-  ordering: t`It is sent when that one has ended.`,
-  no_token: t`It is sent once there is a token; the service asks for one again and again.`,
-  batching: t`It is sent when there are enough of them.`,
-  busy: t`It is sent when one of these requests ends.`,
-};
 
 const CANCELLED: Readonly<Record<NonNullable<DeliveryWithAttempts['cancel_reason']>, string>> = {
   webhook_deleted: t`its webhook was deleted`,

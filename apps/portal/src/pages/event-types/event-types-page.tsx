@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { type EventType, useEventTypes } from '../../api/event-type-queries';
+import type { EventType } from '../../api/event-type-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { Problem } from '../../components/problem';
 import { TextWithCode } from '../../components/text-with-code';
@@ -8,6 +8,7 @@ import { formatCount } from '../../language/formats';
 import { PageHeader } from '../page-header';
 import { EventOrigin } from './event-origin';
 import styles from './event-types-page.module.css';
+import { useOfferedTypes } from './offered-types';
 
 const columns: readonly Column<EventType>[] = [
   {
@@ -33,7 +34,7 @@ const columns: readonly Column<EventType>[] = [
 
 /** The catalogue: what the product tells, and folded below what the service tells about webhooks. */
 export function EventTypesPage() {
-  const { data: types, error, refetch } = useEventTypes();
+  const { data: types, error, refetch } = useOfferedTypes();
   const operational = types?.filter(({ origin }) => origin === 'operational') ?? [];
   const count = formatCount(operational.length);
   return (

@@ -3,11 +3,12 @@ import { plural, t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
-import { type Delivery, type Hold, useDeliveries } from '../../api/delivery-queries';
+import { type Delivery, useDeliveries } from '../../api/delivery-queries';
 import { useExplanations } from '../../api/event-queries';
 import type { Tone } from '../../components/badge';
 import { Time } from '../../components/time';
 import { formatCount } from '../../language/formats';
+import { holdWords } from '../deliveries/hold-words';
 import { responseOf } from '../deliveries/response-of';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import styles from '../delivery/story.module.css';
@@ -133,7 +134,7 @@ function HowItIs({ delivery, name }: { readonly delivery: Delivery; readonly nam
     </Link>
   );
   const response = responseOf(delivery);
-  const why = hold ? HOLDS[hold.reason] : t`it can’t take it just now`;
+  const why = hold ? holdWords[hold.reason].it : t`it can’t take it just now`;
   switch (delivery.status) {
     case 'pending':
       return response ? (
@@ -173,18 +174,6 @@ function HowItIs({ delivery, name }: { readonly delivery: Delivery; readonly nam
       return <Trans>{link} got it</Trans>;
   }
 }
-
-/** Of a webhook that was just named. */
-const HOLDS: Readonly<Record<Hold['reason'], string>> = {
-  disabled: t`it is disabled`,
-  unverified: t`it is not verified yet`,
-  breaker_open: t`it keeps failing`,
-  rate_limited: t`its rate limit is reached`,
-  ordering: t`the delivery before it has not ended`,
-  no_token: t`its token URL gives no access token`,
-  batching: t`it waits for other events to go with`,
-  busy: t`it takes no more requests at once`,
-};
 
 function Unsent({ unsent, names }: Pick<EventSentenceProps, 'unsent' | 'names'>) {
   return (

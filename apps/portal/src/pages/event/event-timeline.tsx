@@ -109,7 +109,7 @@ function Lanes({ ownSteps, lanes, missing, range, names }: StoryProps) {
             </Link>
             <Track steps={steps} range={range} />
             <span className={styles['state']}>
-              <StatusBadge status={delivery.status} />{' '}
+              <StatusBadge status={delivery.status} />
               <span className={styles['soft']}>{attemptsText(delivery)}</span>
             </span>
           </li>

@@ -3,7 +3,6 @@ import { Trans } from '@lingui/react/macro';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
-import { useEventTypes } from '../../api/event-type-queries';
 import type { Pages } from '../../api/use-pages';
 import { Button } from '../../components/button';
 import { DataSearch } from '../../components/data-search';
@@ -17,6 +16,7 @@ import { ShortId, shortId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import { useLiveMessages } from '../../live/live-context';
 import { useCan } from '../../session/session-context';
+import { useOfferedTypes } from '../event-types/offered-types';
 import { PageHeader } from '../page-header';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import { DeliveriesOf, otherCounts } from './deliveries-of';
@@ -129,7 +129,7 @@ function useReadChanged({ rows = [], refetch }: Pages<ListedEvent>): void {
 /** @param isScheduled those are found by their time alone */
 function EventFilters({ isScheduled }: { readonly isScheduled: boolean }) {
   const [search, setSearch] = useSearchParams();
-  const { data: types = [] } = useEventTypes();
+  const { data: types = [] } = useOfferedTypes();
   const set = (name: string, value: string | undefined) =>
     setSearch(
       (former) => {

@@ -3,11 +3,12 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useLocation } from 'wouter';
 import { usePublish } from '../../api/event-queries';
-import { type EventType, useEventTypes } from '../../api/event-type-queries';
+import type { EventType } from '../../api/event-type-queries';
 import { useAllWebhooks } from '../../api/webhook-queries';
 import { useDraft } from '../../components/drafts';
 import { SelectField, TextAreaField, TextField } from '../../components/field';
 import { FormDialog } from '../../components/form-dialog';
+import { useOfferedTypes } from '../event-types/offered-types';
 import { fromLocalInput } from '../replay/range';
 import { isSubscribed } from '../webhook-form/event-choice';
 
@@ -60,7 +61,7 @@ export function usePublishing() {
 
 /** Those that a webhook subscribes to are first: an event of another type arrives nowhere. */
 function useTypesByUse(): readonly EventType[] {
-  const { data: types = [] } = useEventTypes();
+  const { data: types = [] } = useOfferedTypes();
   const { data: webhooks = [] } = useAllWebhooks(true);
   const filters = new Set(webhooks.flatMap(({ events }) => events));
   const isUsed = (type: EventType) => [...filters].some((filter) => isSubscribed(type, filter));

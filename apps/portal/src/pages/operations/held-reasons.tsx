@@ -2,6 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Section } from '../../components/section';
 import { formatCount } from '../../language/formats';
+import { holdWords } from '../deliveries/hold-words';
 import overview from '../overview/overview.module.css';
 import type { Operations } from './operations';
 import styles from './operations.module.css';
@@ -11,24 +12,13 @@ type Reason = keyof Operations['held_by_reason'];
 /** The place of the list in the page. */
 export const HELD_DELIVERIES = 'held-deliveries';
 
-const reasonTexts: Readonly<Record<Reason, string>> = {
-  disabled: t`Their webhook is disabled`,
-  unverified: t`Their webhook is not verified yet`,
-  breaker_open: t`Their webhook keeps failing`,
-  busy: t`Their webhook takes no more requests at once`,
-  rate_limited: t`The rate limit of their webhook is reached`,
-  ordering: t`The delivery before them has not ended`,
-  no_token: t`The token URL of their webhook gives no access token`,
-  batching: t`They wait for other events to go with`,
-};
-
 export interface HeldReasonsProps {
   readonly operations: Operations;
 }
 
 /** Why deliveries are held rather than sent. */
 export function HeldReasons({ operations: { held, held_by_reason: byReason } }: HeldReasonsProps) {
-  const reasons = (Object.keys(reasonTexts) as Reason[])
+  const reasons = (Object.keys(holdWords) as Reason[])
     .filter((reason) => byReason[reason] > 0)
     .toSorted((one, other) => byReason[other] - byReason[one]);
   return (
@@ -46,9 +36,9 @@ export function HeldReasons({ operations: { held, held_by_reason: byReason } }: 
       <ul className={overview['responses']}>
         {reasons.map((reason) => (
           <li key={reason}>
-            <span>{reasonTexts[reason]}</span>
+            <span>{holdWords[reason].their}</span>
             <span className={overview['number']}>{formatCount(byReason[reason])}</span>
-            <meter aria-label={reasonTexts[reason]} max={held} value={byReason[reason]} />
+            <meter aria-label={holdWords[reason].their} max={held} value={byReason[reason]} />
           </li>
         ))}
       </ul>

@@ -21,6 +21,7 @@ import { PagedTable } from '../../components/paged-table';
 import { Problem } from '../../components/problem';
 import { Progress } from '../../components/progress';
 import { Section } from '../../components/section';
+import { WholeId } from '../../components/short-id';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { formatCount } from '../../language/formats';
@@ -99,7 +100,7 @@ function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
         />
         <Facts
           facts={{
-            [t`Id`]: <code>{id}</code>,
+            [t`Id`]: <WholeId id={id} />,
             [t`Range`]: (
               <>
                 <Time at={since} /> – <Time at={until} />

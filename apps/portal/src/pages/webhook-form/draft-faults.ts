@@ -1,6 +1,7 @@
 import { checkEndpointDraft } from '@hookferry/core/endpoints/endpoint-options';
 import { t } from '@lingui/core/macro';
 import type { ValidationError } from '../../api/problem';
+import { inViewersWords } from '../../api/refusal-words';
 import { type AuthDraft, faultsOfAuth } from './auth-draft';
 import { bodyOf, type Draft, MASK } from './draft';
 
@@ -44,7 +45,8 @@ function faultsOfMembers(draft: Draft): readonly ValidationError[] {
     ...(isJson(draft.filter) ? [] : [{ pointer: '/filter', detail: t`must be JSON` }]),
   ];
   const ofService = checkEndpointDraft(body);
-  return [...ofService.filter((one) => !own.some(({ pointer }) => pointer === one.pointer)), ...own];
+  const others = ofService.filter((one) => !own.some(({ pointer }) => pointer === one.pointer));
+  return [...others.map(inViewersWords), ...own];
 }
 
 const NO_WEB_URL = t`must be a URL that begins with https://, such as https://example.com/webhooks`;

@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
-import { type EventType, useEventTypes } from '../../api/event-type-queries';
+import type { EventType } from '../../api/event-type-queries';
 import { TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { TextWithCode } from '../../components/text-with-code';
+import { useOfferedTypes } from '../event-types/offered-types';
 import { EVERY_EVENT, type EventGroup, groupsOf, isWithin, withChoice } from './event-choice';
 import styles from './webhook-form.module.css';
 
@@ -17,7 +18,7 @@ interface EventPickerProps {
 
 /** The event types of a webhook: all, or a choice from the catalogue. */
 export function EventPicker({ filters, error, onChange }: EventPickerProps) {
-  const { data: types, error: problem, refetch } = useEventTypes();
+  const { data: types, error: problem, refetch } = useOfferedTypes(filters);
   const [search, setSearch] = useState('');
   const isEvery = filters.includes(EVERY_EVENT);
   const found = types && matching(types, search);

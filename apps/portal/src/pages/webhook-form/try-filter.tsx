@@ -5,10 +5,11 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
-import { type EventType, useEventTypes } from '../../api/event-type-queries';
+import type { EventType } from '../../api/event-type-queries';
 import { Button } from '../../components/button';
 import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
+import { useOfferedTypes } from '../event-types/offered-types';
 import { FilterVerdicts } from './filter-verdicts';
 import styles from './webhook-form.module.css';
 
@@ -28,7 +29,7 @@ interface TryFilterProps {
 export function TryFilter({ filter, events }: TryFilterProps) {
   const api = useApi();
   const [on, setOn] = useState(PAST);
-  const { data: types = [] } = useEventTypes();
+  const { data: types = [] } = useOfferedTypes(events);
   const trial = useMutation({
     mutationFn: (body: FilterTrial) => ask(api.POST('/v1/filters/try', { body })),
   });

@@ -6,7 +6,7 @@ import { Link } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { type Attempt, useDelivery } from '../../api/delivery-queries';
-import { type EventType, useEventTypes } from '../../api/event-type-queries';
+import type { EventType } from '../../api/event-type-queries';
 import { Badge } from '../../components/badge';
 import { Button } from '../../components/button';
 import { SelectField } from '../../components/field';
@@ -15,6 +15,7 @@ import { Section } from '../../components/section';
 import { Time } from '../../components/time';
 import { formatMs } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
+import { useOfferedTypes } from '../event-types/offered-types';
 import { isSubscribed } from '../webhook-form/event-choice';
 import styles from './webhook-page.module.css';
 
@@ -46,7 +47,7 @@ interface SendTestProps {
 /** The choice of a type, those that the webhook subscribes to first, and the button that sends its example. */
 export function SendTest({ webhook: { id, events }, onSent }: SendTestProps) {
   const api = useApi();
-  const { data: types = [] } = useEventTypes();
+  const { data: types = [] } = useOfferedTypes(events);
   const subscribed = types.filter((type) => events.some((filter) => isSubscribed(type, filter)));
   const others = types.filter((type) => !subscribed.includes(type));
   const [type, setType] = useState(ANY);

@@ -4,7 +4,7 @@ import type { Column } from '../../components/data-table';
 import { Sparkline } from '../../components/sparkline';
 import { Tip } from '../../components/tip';
 import { formatCount, formatMs } from '../../language/formats';
-import { nameOf } from '../deliveries/webhook-names';
+import { placeOf } from '../deliveries/webhook-names';
 import { formatRate, isLow, rateOf } from './health-figures';
 import { LastFailure } from './last-failure';
 import { WebhookState } from './webhook-state';
@@ -16,7 +16,7 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
     header: t`Webhook`,
     cell: ({ uid, url, description }) => {
       // A long address has no room beside it.
-      const [name, more] = [description, uid, nameOf({ url, description: null })].filter(Boolean);
+      const [name, more] = [description, uid, placeOf({ url })].filter(Boolean);
       return (
         <>
           <Tip tip={url} isStop={false}>
@@ -28,11 +28,16 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
     },
     second: ({ health }) => health && healthText(health),
   },
-  { id: 'state', header: t`State`, width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  {
+    id: 'state',
+    header: t`State`,
+    width: 'clamp(128px, 34vw, 11rem)',
+    cell: (webhook) => <WebhookState webhook={webhook} />,
+  },
   {
     id: 'success',
     header: t`Success, 24 h`,
-    width: '13rem',
+    width: '11.5rem',
     from: 'medium',
     cell: ({ health }) =>
       health && (
@@ -50,7 +55,7 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
   {
     id: 'p95',
     header: t`p95, 24 h`,
-    width: '13rem',
+    width: '11.5rem',
     from: 'wide',
     cell: ({ health }) =>
       health && (

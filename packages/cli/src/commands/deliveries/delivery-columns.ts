@@ -15,6 +15,12 @@ export const DELIVERY_COLUMNS: readonly Column<Omit<Delivery, 'matching_attempts
   ['created', ({ created_at }) => created_at],
 ];
 
+/** With the webhook in ids by the uid that it was asked by, if it was: every command takes an id like that. */
+export function deliveryColumns(webhook: string | undefined): typeof DELIVERY_COLUMNS {
+  if (webhook === undefined || webhook.startsWith('wh_')) return DELIVERY_COLUMNS;
+  return [['id', ({ event_id }) => `${event_id}.${webhook}`], ...DELIVERY_COLUMNS.slice(1)];
+}
+
 export const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
   ['#', ({ number }) => number],
   ['started', ({ started_at }) => started_at],

@@ -6,7 +6,7 @@ import { readSearched } from '../../input/read-searched';
 import type { Delivery } from '../../resources';
 import { addExample } from '../example';
 import { addPaging, type PagingFlags, pageSize, printPages } from '../paging';
-import { DELIVERY_COLUMNS } from './delivery-columns';
+import { deliveryColumns } from './delivery-columns';
 
 export const STATUSES: readonly Delivery['status'][] = [
   ...(['pending', 'held', 'delivered', 'exhausted', 'aborted', 'cancelled', 'superseded'] as const),
@@ -108,7 +108,7 @@ async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
   await printPages(cli, flags, {
     items: client.paginate('/v1/deliveries', { params: { query }, onHistoryUnavailable }),
     isCutShort: () => isCutShort,
-    columns: DELIVERY_COLUMNS,
+    columns: deliveryColumns(webhook),
     ifNone: 'There are none.',
   });
 }

@@ -5,7 +5,7 @@ import type { Column } from '../../output/output';
 import { visible } from '../../output/visible';
 import type { Attempt, DeliveryWithAttempts } from '../../resources';
 import { addExample } from '../example';
-import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from './delivery-columns';
+import { ATTEMPT_COLUMNS, deliveryColumns } from './delivery-columns';
 import { findDeliveryId, ID_HELP } from './delivery-id';
 
 type PastHold = NonNullable<Attempt['holds']>[number] & { readonly before: number };
@@ -37,7 +37,8 @@ async function showDelivery(id: string, cli: Cli): Promise<void> {
   const client = await connect(cli);
   const path = { id: await findDeliveryId(client, id) };
   const delivery = await client.GET('/v1/deliveries/{id}', { params: { path } });
-  const columns = delivery.hold === null ? DELIVERY_COLUMNS : [...DELIVERY_COLUMNS, ...HOLD_COLUMNS];
+  const asked = deliveryColumns(id.slice(id.indexOf('.') + 1));
+  const columns = delivery.hold === null ? asked : [...asked, ...HOLD_COLUMNS];
   output.document(delivery, columns);
   if (output.isJson) return;
   output.write('\n');

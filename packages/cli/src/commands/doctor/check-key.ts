@@ -15,6 +15,25 @@ export async function checkKey(client: Client): Promise<readonly Finding[]> {
   }
 }
 
+/** Whether what has moved to the history can be read. The service is ready without it, so nothing else here tells. */
+export async function checkHistory(client: Client): Promise<readonly Finding[]> {
+  try {
+    const usage = await client.GET('/v1/account/usage');
+    if (usage.history === 'unavailable') {
+      const advice =
+        'Ask the operator to check PostgreSQL: history.failed in the log of the workers has its error.';
+      return [
+        bad('history', 'PostgreSQL is not reachable: older events and deliveries cannot be read', advice),
+      ];
+    }
+    return [good('history', usage.history_bytes === null ? 'none: all is in Redis' : 'reachable')];
+  } catch (error) {
+    // An earlier API.
+    if (error instanceof WebhooksApiError && [403, 404].includes(error.status)) return [];
+    throw error;
+  }
+}
+
 function refusalIn(error: unknown): string | undefined {
   if (error instanceof WebhooksApiError) return `${error.detail} (${error.status} ${error.code})`;
   if (error instanceof WebhooksConnectionError) return error.message;

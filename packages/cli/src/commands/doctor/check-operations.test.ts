@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createClient } from '@hookferry/client';
+import { checkHistory } from './check-key';
 import { checkOperations } from './check-operations';
 
 const queue = { name: 'deliveries', paused: false };
@@ -11,8 +12,8 @@ const healthy = {
   '/v1/operations/readiness': { checks: [{ ...same, check: 'tls', state: 'missing' }, same] },
 };
 
-/** What it finds of an API with these responses; a path that it lacks is refused as to a customer's key. */
-async function findingsOf(responses: Readonly<Record<string, object>>) {
+/** What a check finds of an API with these responses; a path that it lacks is refused as to a customer's key. */
+async function findingsOf(responses: Readonly<Record<string, object>>, check = checkOperations) {
   const server = createServer(({ url = '' }, response) => {
     const body = responses[url];
     response.writeHead(body ? 200 : 403, { 'content-type': 'application/json' });
@@ -22,7 +23,7 @@ async function findingsOf(responses: Readonly<Record<string, object>>) {
   await once(server, 'listening');
   try {
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return await checkOperations(createClient({ baseUrl, apiKey: 'whk_test' }));
+    return await check(createClient({ baseUrl, apiKey: 'whk_test' }));
   } finally {
     server.close();
     server.closeAllConnections();
@@ -62,4 +63,17 @@ it('sees that no worker runs, and that workers have other settings', async () =>
 
 it('says nothing to a key that may not ask', async () => {
   expect(await findingsOf({})).toEqual([]);
+});
+
+it.each([
+  [
+    { history: 'unavailable', history_bytes: null },
+    'bad',
+    expect.stringMatching(/^PostgreSQL is not reachable/),
+  ],
+  [{ history: null, history_bytes: 918_450_176 }, 'good', 'reachable'],
+  [{ history: null, history_bytes: null }, 'good', 'none: all is in Redis'],
+])('tells of a history with %j that it is %s', async (usage, state, detail) => {
+  const found = await findingsOf({ '/v1/account/usage': usage }, checkHistory);
+  expect(found).toMatchObject([{ check: 'history', state, detail }]);
 });

@@ -6,7 +6,7 @@ import type { Output } from '../../output/output';
 import { visible } from '../../output/visible';
 import { PACKAGE_VERSION } from '../../version';
 import { addExample } from '../example';
-import { checkKey } from './check-key';
+import { checkHistory, checkKey } from './check-key';
 import { checkOperations } from './check-operations';
 import { checkService } from './check-service';
 import type { Finding } from './finding';
@@ -35,7 +35,8 @@ async function examine(cli: Cli): Promise<void> {
   const client = clientOf(connection, cli);
   const key = isServing ? await checkKey(client) : [];
   const isKnown = isServing && key.every(({ state }) => state !== 'bad');
-  const findings = [...service, ...key, ...(isKnown ? await checkOperations(client) : [])];
+  const told = isKnown ? await Promise.all([checkHistory(client), checkOperations(client)]) : [];
+  const findings = [...service, ...key, ...told.flat()];
   const isGood = findings.every(({ state }) => state !== 'bad');
   if (output.isJson)
     output.result({ is_good: isGood, url: connection.url, cli_version: PACKAGE_VERSION, findings }, '');

@@ -262,7 +262,7 @@ function attemptRowOf(
 function lineOf(columns: AttemptColumns, type: string): string {
   const timings = [columns.first_byte_ms, columns.connect_ms, columns.tls_ms, columns.dns_ms];
   const last = timings.findLastIndex((time) => time != null);
-  const line: AttemptLine = {
+  const line = {
     n: columns.number,
     t: Date.parse(columns.started_at),
     d: columns.duration_ms,
@@ -287,7 +287,7 @@ function lineOf(columns: AttemptColumns, type: string): string {
     ro: columns.round ?? undefined,
     v: columns.transform_version ?? undefined,
     r: columns.next_attempt_at == null ? undefined : Date.parse(columns.next_attempt_at),
-  };
+  } satisfies Required<AttemptLine>;
   return JSON.stringify(line);
 }
 
