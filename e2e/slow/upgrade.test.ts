@@ -14,7 +14,7 @@ import { until } from '../support/until';
 const ROOT = join(__dirname, '../..');
 /** The last commit that stores records in the form before. A shallow clone does not have it: then this has nothing to try. */
 const BEFORE = '86ae8b4799f4f9edfba1771c8b164806acef3368';
-/** The folder of another build to upgrade from. */
+/** The folder of another build to upgrade from, instead of these. */
 const { BUILD_BEFORE } = process.env;
 const SETTINGS = { RETRY_SCHEDULE: '1s,1s,1s,1s' };
 // Processes of the version before read no other form.
@@ -22,23 +22,30 @@ const FORMER = { ...SETTINGS, RECORD_FORM: 'former' };
 const AT_A_TIME = 40;
 const GROUPS = 5;
 
-const hasBuild = BUILD_BEFORE !== undefined || succeeds('git', ['cat-file', '-e', `${BEFORE}^{commit}`]);
+/** Each with its folder. From a build of this version, as `BUILD_BEFORE` may name one, the way is as good. */
+const builds: readonly (readonly [string, () => string])[] =
+  BUILD_BEFORE === undefined
+    ? [...(hasBefore() ? [['the version before', buildBefore] as const] : []), ['this version', () => ROOT]]
+    : [['another checkout', () => BUILD_BEFORE]];
 const { key: apiKey } = buildApiKey();
 
-let before: string | undefined;
+let built: string | undefined;
 let redis: TestRedis;
 let receiver: Receiver;
 const running = new Set<ManagedProcess>();
-beforeAll(async () => {
+beforeEach(async () => {
   redis = await openTestRedis();
   receiver = await Receiver.start(replyTo);
-  if (hasBuild) before = BUILD_BEFORE ?? buildBefore();
-}, 600_000);
-afterAll(async () => {
+});
+afterEach(async () => {
   await Promise.all([...running].map((part) => part.end('SIGKILL')));
+  running.clear();
+  refused.clear();
   await receiver.stop();
   await redis.close();
-  if (before !== undefined && before !== BUILD_BEFORE) rmSync(before, { recursive: true });
+});
+afterAll(() => {
+  if (built !== undefined) rmSync(built, { recursive: true });
 });
 
 /** What goes to `/flaky` is refused once. */
@@ -59,9 +66,13 @@ function idsOf(request: ReceivedRequest): readonly string[] {
   return (JSON.parse(request.body.toString()) as { data: { id: string }[] }).data.map((event) => event.id);
 }
 
-const describeIfThere = hasBuild ? describe : describe.skip;
-describeIfThere('upgrading', () => {
-  it('replaces one process after the other of the version before: nothing is lost, and nothing is sent twice', async () => {
+describe.each(builds)('upgrading from %s', (_which, folderOf) => {
+  let before: string;
+  beforeAll(() => {
+    before = folderOf();
+  }, 600_000);
+
+  it('replaces one process after the other: nothing is lost, and nothing is sent twice', async () => {
     const published: string[] = [];
     let count = 0;
     const publish = async ({ client }: Api) => {
@@ -80,8 +91,8 @@ describeIfThere('upgrading', () => {
     };
     const url = receiver.url.replace('/hook', '');
 
-    const old = await startApi(String(before), SETTINGS);
-    const oldWorker = await start(String(before), 'worker', SETTINGS);
+    const old = await startApi(before, SETTINGS);
+    const oldWorker = await start(before, 'worker', SETTINGS);
     await old.client.register(`${url}/plain`);
     await old.client.register(`${url}/strict`, ['*'], { ordering: 'strict' });
     await old.client.register(`${url}/grouped`, ['*'], { ordering: 'group' });
@@ -93,6 +104,8 @@ describeIfThere('upgrading', () => {
     const heldInOrder = await old.client.register(`${url}/held-in-order`, ['*'], { ordering: 'strict' });
     const heldInGroups = await old.client.register(`${url}/held-in-groups`, ['*'], { ordering: 'group' });
     await publish(old);
+    // Whether the events that it stores name their request, it tells itself.
+    const request = await requestOf(old, published[0]);
     for (const { id } of [held, heldInOrder, heldInGroups, heldBatches]) {
       await old.client.expect(200, 'POST', `/v1/webhooks/${id}/disable`, {});
     }
@@ -144,11 +157,14 @@ describeIfThere('upgrading', () => {
     for (const path of ['/grouped', '/held-in-groups']) {
       for (let group = 0; group < GROUPS; group += 1) {
         const own = inOrder.filter((_, i) => i % GROUPS === group);
-        expect({ path, ids: acceptedAt(path).filter((id) => own.includes(id)) }).toEqual({ path, ids: own });
+        expect({ path, ids: acceptedAt(path).filter((id) => own.includes(id)) }).toEqual({
+          path,
+          ids: own,
+        });
       }
     }
     // Events that a process of this version has stored for itself name their request.
-    expect(await requestOf(now, published[0])).toBeNull();
+    expect(await requestOf(now, published[0])).toBe(request);
     expect(await requestOf(now, scheduled[1])).toBeNull();
     expect(await requestOf(now, published.at(-1))).toMatch(/^req_/);
     expect(await worker.end()).toBe(0);
@@ -156,8 +172,8 @@ describeIfThere('upgrading', () => {
 });
 
 async function requestOf({ client }: Api, id = ''): Promise<string | null> {
-  const { body } = await client.expect<{ request_id: string | null }>(200, 'GET', `/v1/events/${id}`);
-  return body.request_id;
+  const { body } = await client.expect<{ request_id?: string | null }>(200, 'GET', `/v1/events/${id}`);
+  return body.request_id ?? null;
 }
 
 /** The ids of the events that were accepted there, as often as they were. */
@@ -195,6 +211,7 @@ it('is the version before that the page names', async () => {
 /** Compiles the version before, with the packages that are installed for this one. @returns its folder */
 function buildBefore(): string {
   const folder = mkdtempSync(join(tmpdir(), 'version-before-'));
+  built = folder;
   const archive = execFileSync('git', ['archive', BEFORE], { cwd: ROOT, maxBuffer: 1e9 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   mkdirSync(join(folder, 'node_modules/@hookferry'), { recursive: true });
@@ -209,9 +226,9 @@ function buildBefore(): string {
   return folder;
 }
 
-function succeeds(command: string, args: readonly string[]): boolean {
+function hasBefore(): boolean {
   try {
-    execFileSync(command, args, { cwd: ROOT, stdio: 'ignore' });
+    execFileSync('git', ['cat-file', '-e', `${BEFORE}^{commit}`], { cwd: ROOT, stdio: 'ignore' });
     return true;
   } catch {
     return false;

@@ -54,7 +54,7 @@ export function membersOf(
   readAt: number | undefined,
 ): readonly BatchMember[] {
   return events.map((eventId, i) => ({
-    eventId: eventId as EventId,
+    eventId,
     request: requests[i] ?? undefined,
     place: places[i] ?? 0,
     texts:
