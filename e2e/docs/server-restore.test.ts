@@ -62,9 +62,8 @@ async function connected(): Promise<Redis> {
   return redis;
 }
 
-(hasClient ? it : it.skip)(
-  'the page about a server leads back to a copy, after which a restart loses nothing',
-  async () => {
+(hasClient ? describe : describe.skip)('the page about a server', () => {
+  it('leads back to a copy, after which a restart loses nothing', async () => {
     const before = await restart(false);
     await before.set('copied', 'yes');
     await before.save();
@@ -89,5 +88,5 @@ async function connected(): Promise<Redis> {
     const again = await restart();
     expect(await again.mget('copied', 'after')).toEqual(['yes', 'kept']);
     again.disconnect();
-  },
-);
+  });
+});

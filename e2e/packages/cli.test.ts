@@ -317,7 +317,7 @@ describe('as a script runs it', () => {
       succeed(['deliveries', 'show', `${event.id}.${uid}`]),
     ]);
     for (const { stdout } of named) {
-      expect(stdout).toContain(`${event.id}.${uid} `);
+      expect(stdout).toContain(`${event.id}.${uid}`);
       expect(stdout).not.toContain(id);
     }
     expect(await json(['deliveries', 'redeliver', delivery])).toMatchObject({ id: delivery });
@@ -475,7 +475,7 @@ describe('as a script runs it', () => {
     expect(await lines(['keys', 'list', '--account', 'acme'])).toMatchObject([{ id: key.id }]);
     const narrow = ['keys', 'create', '--name', 'backend', '--scopes', 'accounts:act,events:write'];
     expect(await json([...narrow, '--event-types', 'order.*,invoice.paid'])).toMatchObject({
-      scopes: ['events:write', 'accounts:act'],
+      scopes: ['accounts:act', 'events:write'],
       event_types: ['order.*', 'invoice.paid'],
     });
     const { stdout: help } = await succeed(['keys', 'create', '--help']);

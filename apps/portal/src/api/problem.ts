@@ -1,6 +1,5 @@
 import type { components } from '@hookferry/client';
 import { t } from '@lingui/core/macro';
-import { inViewersWords } from './refusal-words';
 
 export type ProblemDetails = components['schemas']['Problem'];
 export type ValidationError = components['schemas']['Fault'];
@@ -44,8 +43,7 @@ export function problemOf(response: Response, body: unknown): ProblemError {
   }
   const { title, detail, code, request_id: requestId, errors } = body;
   const retryAt = retryTimeOf(response.headers.get('retry-after'));
-  const faults = errors?.map(inViewersWords);
-  return new ProblemError(title, detail, response.status, code, requestId, faults, undefined, retryAt);
+  return new ProblemError(title, detail, response.status, code, requestId, errors, undefined, retryAt);
 }
 
 /** @param seconds as the API writes `Retry-After` */

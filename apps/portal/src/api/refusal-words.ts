@@ -2,12 +2,9 @@ import type { components } from '@hookferry/client';
 import { t } from '@lingui/core/macro';
 import { isolated } from '../language/formats';
 import { language } from '../language/language';
+import { ProblemError } from './problem';
 
 type Fault = components['schemas']['Fault'];
-type Code = components['schemas']['Problem']['code'];
-
-/** The service writes English. It names the case and its figures, so its own words stay beside those of the viewer's language. */
-export const isEnglish = language === 'en';
 
 /** What is right for a member, by its place: most of these the service refuses for several reasons, which it gives in English. */
 const RIGHT: readonly (readonly [pointer: RegExp, words: string])[] = [
@@ -41,14 +38,14 @@ const NOT_ACCEPTED = t`is not accepted as it is`;
 /** The fault in the viewer's language, then in English: that a text is found by the place of the fault, and not by its words, keeps it true. */
 export function inViewersWords(fault: Fault): Fault {
   // Errors of code are in English everywhere.
-  if (isEnglish || fault.pointer === '/code') return fault;
+  if (language === 'en' || fault.pointer === '/code') return fault;
   const [, words] = RIGHT.find(([pointer]) => pointer.test(fault.pointer)) ?? [];
   const detail = isolated(fault.detail);
   return { ...fault, detail: `${words ?? NOT_ACCEPTED} (${t`in English: ${detail}`})` };
 }
 
 /** The titles of the usual refusals, by their code. */
-export const TITLES: Partial<Record<Code, string>> = {
+const TITLES: Partial<Record<ProblemError['code'], string>> = {
   not_found: t`It is not there`,
   conflict: t`That does not go together with what is there`,
   event_id_conflict: t`Another event has this id`,
@@ -69,3 +66,19 @@ export const TITLES: Partial<Record<Code, string>> = {
   storage_unavailable: t`The service can’t store or read anything at the moment`,
   history_unavailable: t`The history can’t be read at the moment`,
 };
+
+/** A refusal with its title and its faults in the viewer's language. The detail names the case and its figures, and stays as the service wrote it. */
+export function wordsFor(problem: ProblemError): ProblemError {
+  const { title, detail, status, code, requestId, validationErrors, retryAt } = problem;
+  const faults = validationErrors.map(inViewersWords);
+  return new ProblemError(
+    TITLES[code] ?? title,
+    detail,
+    status,
+    code,
+    requestId,
+    faults,
+    { cause: problem.cause },
+    retryAt,
+  );
+}

@@ -3,7 +3,6 @@ import { Trans } from '@lingui/react/macro';
 import { createContext, useContext } from 'react';
 import { Link } from 'wouter';
 import { ProblemError } from '../api/problem';
-import { isEnglish, TITLES } from '../api/refusal-words';
 import { Button } from './button';
 import { CopyButton } from './copy-button';
 import styles from './problem.module.css';
@@ -121,7 +120,7 @@ function wordsOf(error: Error, words: ProblemWords): Words {
   if (!(error instanceof ProblemError)) return [t`This page has a fault`];
   // Of the portal itself, in the viewer's language.
   if (error.code === 'unreachable' || error.code === 'unknown') return [error.title, error.detail];
-  return words[error.code] ?? [(isEnglish ? undefined : TITLES[error.code]) ?? error.title];
+  return words[error.code] ?? [error.title];
 }
 
 function nextStep(problem: ProblemError | undefined): string {

@@ -129,7 +129,9 @@ function useReadChanged({ rows = [], refetch }: Pages<ListedEvent>): void {
 /** @param isScheduled those are found by their time alone */
 function EventFilters({ isScheduled }: { readonly isScheduled: boolean }) {
   const [search, setSearch] = useSearchParams();
-  const { data: types = [] } = useOfferedTypes();
+  // What the address asks for can be chosen too.
+  const asked = search.get('type') ?? '';
+  const { data: types = [] } = useOfferedTypes(asked === '' ? [] : [asked]);
   const set = (name: string, value: string | undefined) =>
     setSearch(
       (former) => {
@@ -163,11 +165,7 @@ function EventFilters({ isScheduled }: { readonly isScheduled: boolean }) {
             </option>
           </SelectField>
           {!isScheduled && (
-            <SelectField
-              label={t`Type`}
-              value={search.get('type') ?? ''}
-              onChange={(event) => set('type', event.target.value)}
-            >
+            <SelectField label={t`Type`} value={asked} onChange={(event) => set('type', event.target.value)}>
               <option value="">
                 <Trans>all types</Trans>
               </option>
