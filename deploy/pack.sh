@@ -22,15 +22,12 @@ umask 022
 mkdir "$1"
 folder=$(cd "$1" && pwd)
 
-# The command line of the API as its package has it: one file, without our other packages.
-npm run -s bundle -w @hookferry/cli
-
 # npm wants to see the manifest of every workspace, and leaves the development dependencies out.
 tar -cf - package.json package-lock.json packages/*/package.json apps/*/package.json | tar -xf - -C "$folder"
 (
   cd "$folder"
   npm ci --ignore-scripts --no-audit --no-fund --omit=dev --include-workspace-root=false \
-    --workspace=apps/api --workspace=apps/admin --workspace=apps/worker --workspace=packages/cli
+    --workspace=apps/api --workspace=apps/admin --workspace=apps/worker
   # To npm the compiler is something that a package of the queue inspector may use: half of the folder, for nothing.
   rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc
 )
@@ -40,7 +37,6 @@ tar -cf - package.json package-lock.json packages/*/package.json apps/*/package.
   find packages/core/dist packages/producer/dist apps/api/dist apps/admin/dist apps/worker/dist \
     -type f \( -name '*.js' -o -name '*.json' \) ! -name '*.test.js' ! -path '*/testing/*'
   find apps/portal/dist apps/admin/bin packages/cli/bin packages/cli/templates deploy -type f
-  echo packages/cli/dist/hookferry.js
   echo docker/prometheus/alerts.yml
   echo docs/openapi.json
   echo docs/receive.md
@@ -48,6 +44,9 @@ tar -cf - package.json package-lock.json packages/*/package.json apps/*/package.
   echo docs/images/mark.svg
   echo node_modules/redoc/bundles/redoc.standalone.js
 } | tar -cf - -T - | tar -xf - -C "$folder"
+# The command line of the API is one file with all that it needs in it.
+node_modules/.bin/esbuild packages/cli/dist/main.js --bundle --platform=node --target=node20 --log-level=warning \
+  --outfile="$folder/packages/cli/dist/hookferry.js"
 # The commit, to be told beside the version. Without a repository it is not known.
 git rev-parse --verify --quiet HEAD >"$folder/revision" 2>/dev/null || rm -f "$folder/revision"
 chmod -R u+rwX,go+rX,go-w "$folder"

@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * `npm run house`: the structure of the product, measured from its code. `-- --check` (a part of `npm run lint`) says what is
- * wrong with it, and ends with 1. `-- --write` brings the tables of folders in `docs/architecture.md` up to date.
+ * wrong with it, and ends with 1. `-- --write`, a part of `npm run generate`, brings the
+ * tables of folders in `docs/architecture.md` up to date.
  *
  * The page has the rules: the order of the rows is the order of the folders, each of which imports from those above it only;
  * no folder imports from one whose row begins with `capability: `. On the pages about publishing and delivering,
@@ -29,7 +30,7 @@ const BACKEND = [CORE, 'apps/api/src', 'apps/worker/src', 'apps/admin/src'];
 const OTHERS = ['apps/portal/src'];
 const PAGE = 'docs/architecture.md';
 const WALK_PAGES = ['docs/inside/publish.md', 'docs/inside/deliver.md'];
-const COMMAND = 'npm run house -- --write';
+const COMMAND = 'npm run generate';
 /** A script, as it is called. */
 const CALL = /^export function (\w+)\(.*\): (?:Step|Guard|Change)</gm;
 /** Where API, worker and commands open their stores and join their parts. */

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * `npm run texts`: brings the portal's message files (`apps/portal/src/language/messages/*.po`) up to date with the texts in its code. New ones
+ * A part of `npm run generate`: brings the portal's message files (`apps/portal/src/language/messages/*.po`) up to date with the texts in its code. New ones
  * come without a translation, and those that are no longer in the code go. `-- --check` (a part of `npm run lint`) says which texts lack a
  * translation, which translations lost a value or a tag, and which texts no message file can have, as they stand in the code as
  * plain strings.

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * `npm run client-types`: writes `packages/client/src/schema.ts` from `docs/openapi.json`: its types, and the routes that take an
+ * A part of `npm run generate`: writes `packages/client/src/schema.ts` from `docs/openapi.json`: its types, and the routes that take an
  * `Idempotency-Key`. npm runs it after it has installed, and so does all that compiles: does nothing if the file is current.
  */
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ const clientFolder = join(projectFolder, 'packages/client');
 const schemaPath = join(clientFolder, 'src/schema.ts');
 
 const document = readFileSync(documentPath);
-const head = `// Written by \`npm run client-types\`; change nothing here. Of ${fingerprintSources()}\n`;
+const head = `// Written by \`npm run generate\`; change nothing here. Of ${fingerprintSources()}\n`;
 // Who installs without what development needs compiles nothing.
 const canBeMade = !(process.env['npm_config_omit'] ?? '').includes('dev');
 if (canBeMade && !isCurrent()) {

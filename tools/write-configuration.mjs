@@ -1,5 +1,5 @@
 // @ts-check
-/** `npm run configuration`: brings the lists of settings in `docs/configuration.md` up to date, or in the page at `--page`. */
+/** A part of `npm run generate`: brings the lists of settings in `docs/configuration.md` up to date, or in the page at `--page`. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -34,7 +34,7 @@ function withSettings(page, { api, worker }) {
   };
   let written = page;
   for (const [name, entries] of Object.entries(parts)) {
-    written = withTable(written, name, 'npm run configuration', describe(entries));
+    written = withTable(written, name, 'npm run generate', describe(entries));
   }
   return written;
 }

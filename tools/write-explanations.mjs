@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * `npm run explanations`: writes what `hookferry-admin explain` knows beside the core's own definitions: the settings of both
+ * A part of `npm run generate`: writes what `hookferry-admin explain` knows beside the core's own definitions: the settings of both
  * programs, and what only pages have. Into the file at `--file`, or its place.
  */
 import { readFile, writeFile } from 'node:fs/promises';

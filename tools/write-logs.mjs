@@ -1,5 +1,5 @@
 // @ts-check
-/** `npm run logs`: brings the list of `docs/logs.md` up to date, or of the page at `--page`. */
+/** A part of `npm run generate`: brings the list of `docs/logs.md` up to date, or of the page at `--page`. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -24,4 +24,4 @@ const entries = names
   })
   .sort((one, other) => (one.name < other.name ? -1 : 1));
 const list = drawList(entries);
-await writeFile(path, withTable(await readFile(path, 'utf8'), 'log events', 'npm run logs', list));
+await writeFile(path, withTable(await readFile(path, 'utf8'), 'log events', 'npm run generate', list));

@@ -1,5 +1,5 @@
 // @ts-check
-/** `npm run metrics`: brings the lists of `docs/metrics.md` up to date, or of the page at `--page`. */
+/** A part of `npm run generate`: brings the lists of `docs/metrics.md` up to date, or of the page at `--page`. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -30,7 +30,7 @@ function withMetrics(page, { api, worker }) {
   };
   let written = page;
   for (const [name, metrics] of Object.entries(parts)) {
-    written = withTable(written, name, 'npm run metrics', describe(metrics));
+    written = withTable(written, name, 'npm run generate', describe(metrics));
   }
   return written;
 }

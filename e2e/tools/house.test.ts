@@ -21,7 +21,7 @@ const PRODUCT: Readonly<Record<string, string>> = {
   'apps/admin/src/main.ts': 'export {};\n',
   'apps/portal/src/main.tsx': 'export {};\n',
   'docs/architecture.md': `
-<!-- folders of ${CORE}: written by \`npm run house -- --write\` -->
+<!-- folders of ${CORE}: written by \`npm run generate\` -->
 
 | Folder | What    | Imports from |
 | ------ | ------- | ------------ |
@@ -246,7 +246,7 @@ const GET = defineScript(\`
     const page = join(project, 'docs/architecture.md');
     change('docs/architecture.md', '| low   ', '| –     ');
     expect(house('--check').faults).toEqual([
-      'docs/architecture.md is outdated. Update it: npm run house -- --write',
+      'docs/architecture.md is outdated. Update it: npm run generate',
     ]);
     expect(house('--write').code).toBe(0);
     expect(readFileSync(page, 'utf8')).toBe(PRODUCT['docs/architecture.md']);

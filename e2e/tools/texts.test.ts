@@ -76,7 +76,7 @@ describe('a message file', () => {
   it('is refused when it is not up to date, or lacks a translation, a value or a tag', () => {
     const good = translated(['{count} of <0>{all}</0>', '<0>{all}</0>, davon {count}']);
     expect(faultsOf(good, 'de', [text('{count} of <0>{all}</0>')])).toEqual([]);
-    expect(faultsOf(good, 'de', [text('New')])).toEqual(['not up to date. Run: npm run texts']);
+    expect(faultsOf(good, 'de', [text('New')])).toEqual(['not up to date. Run: npm run generate']);
     expect(faultsOf(translated(['Name', '']), 'de', [text('Name')])).toEqual(['no translation of: Name']);
     const lost = translated(['{count} of <0>all</0>', '{number} von allen']);
     expect(faultsOf(lost, 'de', [text('{count} of <0>all</0>')]).map((fault) => fault.split(' ')[0])).toEqual(

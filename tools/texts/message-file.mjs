@@ -39,7 +39,7 @@ function translationsIn({ items }) {
 
 /** Texts without a translation, and translations that lost or gained a value or a tag. @param {string} source @param {string} language @param {readonly Text[]} texts @returns {readonly string[]} */
 export function faultsOf(source, language, texts) {
-  if (fileOf(source, language, texts).toString() !== source) return ['not up to date. Run: npm run texts'];
+  if (fileOf(source, language, texts).toString() !== source) return ['not up to date. Run: npm run generate'];
   return PO.parse(source).items.flatMap(({ msgid, msgstr: [translation = ''] }) => {
     if (translation === '') return [`no translation of: ${msgid}`];
     const [parts, translated] = [partsOf(msgid), partsOf(translation)];

@@ -18,7 +18,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const write = async () => await promisify(execFile)(process.execPath, [TOOL, '--page', copy]);
 
-it('tells all settings as the code has them: npm run configuration', async () => {
+it('tells all settings as the code has them: npm run generate', async () => {
   await write();
   expect(await readFile(copy, 'utf8')).toBe(await readFile(PAGE, 'utf8'));
 });

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const TOOL = resolve(__dirname, '../../../tools/write-explanations.mjs');
 const FILE = resolve(__dirname, '../../../apps/admin/src/explanations.json');
 
-it('tells settings, alerts, outcomes and errors as the code and the pages have them: npm run explanations', async () => {
+it('tells settings, alerts, outcomes and errors as the code and the pages have them: npm run generate', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-explanations-'));
   const copy = join(folder, 'explanations.json');
   await promisify(execFile)(process.execPath, [TOOL, '--file', copy]);

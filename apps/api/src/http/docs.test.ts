@@ -31,7 +31,7 @@ describe("the API's description", () => {
     });
   });
 
-  it('is that of its routes; if this fails, run: npm run openapi', async () => {
+  it('is that of its routes; if this fails, run: npm run generate', async () => {
     const { body } = await request(api.url).get('/openapi.json');
     expect(body).toEqual(JSON.parse(JSON.stringify(describeApi(routes))));
   });

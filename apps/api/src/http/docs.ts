@@ -34,7 +34,7 @@ const PAGE = `<!doctype html>
 /**
  * The API's description, for programs and for people, without a key. It is in memory once, however many
  * clients ask for it: all unread responses share the same bytes. To describe all routes takes a quarter of a
- * second of processor time, so `npm run openapi` has written it down.
+ * second of processor time, so `npm run generate` has written it down.
  *
  * @param folder has `openapi.json`.
  */

@@ -42,11 +42,11 @@ const lint = (file: string, ...flags: string[]) =>
     env: environment,
   });
 
-it('is what Redocly takes for good, by its own rules and those of docs/api.md', async () => {
+it('is what Redocly takes for good, by its own rules and those of docs/api.md; if an example is old, run: npm run generate', async () => {
   // It ends with another code than 0, which rejects, when it finds an error.
-  const { stderr } = await lint(FILE);
+  const { stdout, stderr } = await lint(FILE);
   expect(stderr).toContain('Your API description is valid');
-  expect(stderr).not.toMatch(/\d+ warning/);
+  expect(/\d+ warning/.test(stderr) ? stdout : '').toBe('');
 });
 
 it('is refused where it breaks a rule of docs/api.md', async () => {
@@ -121,7 +121,7 @@ it('says the same of members of one name only, in whole sentences', () => {
   expect([...names.keys()].filter((text) => !/^[A-Z`0-9].*\.$/s.test(text))).toEqual([]);
 });
 
-it('has an example of every request body and every answer; if this fails, run: npm run examples', () => {
+it('has an example of every request body and every answer; if this fails, run: npm run generate', () => {
   const without = routes.flatMap(({ operationId, request, responses }) => [
     ...(request.body !== undefined && request.example === undefined ? [operationId] : []),
     ...Object.entries(responses)

@@ -228,19 +228,22 @@ const described = routes.flatMap((route, index) => {
   );
 });
 
-// `npm run examples` writes them by what is answered here.
+// `npm run generate` writes them by what is answered here.
 const answered: Record<string, Record<string, unknown>> = {};
 afterAll(async () => {
   if (process.env.WRITE_EXAMPLES !== '1') return;
   await writeFile(join(__dirname, 'answer-examples.json'), `${JSON.stringify(answered, undefined, 2)}\n`);
 });
 
-it.each(described)('%s answers %i as it is described', async (_name, status, route, operationId) => {
-  const provoke = PROVOKE[status];
-  const response = provoke === undefined ? await succeed(route, status) : await provoke(route);
-  expect(response.status).toBe(status);
-  const example = status < 300 ? readExample(response) : undefined;
-  if (example !== undefined) answered[operationId] = { ...answered[operationId], [status]: example };
-  const shown = process.env.WRITE_EXAMPLES === '1' ? example : answerExamples[operationId]?.[status];
-  expect(shapeOf(example)).toEqual(shapeOf(shown));
-});
+it.each(described)(
+  '%s answers %i as it is described; if only the example differs, run: npm run generate',
+  async (_name, status, route, operationId) => {
+    const provoke = PROVOKE[status];
+    const response = provoke === undefined ? await succeed(route, status) : await provoke(route);
+    expect(response.status).toBe(status);
+    const example = status < 300 ? readExample(response) : undefined;
+    if (example !== undefined) answered[operationId] = { ...answered[operationId], [status]: example };
+    const shown = process.env.WRITE_EXAMPLES === '1' ? example : answerExamples[operationId]?.[status];
+    expect(shapeOf(example)).toEqual(shapeOf(shown));
+  },
+);

@@ -9,7 +9,7 @@ import examples from './answer-examples.json';
 
 const JSON_TYPE = 'application/json';
 
-/** A response of each route, by operation and status. `npm run examples` writes them. */
+/** A response of each route, by operation and status. `npm run generate` writes them. */
 export const answerExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = examples;
 
 /** A route as an OpenAPI operation. */

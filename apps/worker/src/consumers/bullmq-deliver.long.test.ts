@@ -39,6 +39,7 @@ import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-st
 import type { DeliveryQuery } from '@hookferry/core/history/history-source';
 import { Recent } from '@hookferry/core/history/redis-recent';
 import { WholeHistory } from '@hookferry/core/history/whole-history';
+import { AppError } from '@hookferry/core/platform/app-error';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { atomicOneByOne, createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -76,7 +77,7 @@ import { uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { withMethods } from '@hookferry/core/testing/with-methods';
 import type { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { Redis } from 'ioredis';
+import { Redis, ReplyError } from 'ioredis';
 import { SharedCapacity } from '../capacity';
 import { type DeliveryWorkerParts, openDeliveryWorker } from './bullmq-deliver';
 
@@ -233,6 +234,40 @@ it('waits while Redis is out of memory, and sends nothing twice', async () => {
   );
   for (const delivery of deliveries) {
     expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  }
+});
+
+const outOfMemory = () => new ReplyError("OOM command not allowed when used memory > 'maxmemory'.");
+const historyAway = () => new AppError('history_unavailable', 'PostgreSQL is away.', { retryAfterMs: 1 });
+it.each([
+  ['Redis is out of memory', outOfMemory, {}],
+  ['Redis is out of memory, where the endpoint has an order', outOfMemory, { ordering: 'strict' }],
+  ['Redis is out of memory, in a batch', outOfMemory, { batch: { max_events: 10 } }],
+  ['the history is away', historyAway, {}],
+] as const)('begins again, and has not failed, when %s', async (_what, refusal, change) => {
+  const { addDelivery, untilGone, readRecord, endpoint, endpointStore, url } = await arrange();
+  await endpointStore.update(endpoint.accountId, endpoint.id, (before) => ({ ...before, ...change }));
+  const redis = connect(url);
+  const { concurrency } = willClose(buildAdmission({ redis, clock: systemClock }));
+  let isRefused = false;
+  const { start, signals } = openProcess(redis, {
+    change: {
+      concurrency: withMethods(concurrency, {
+        async takePermit(...args: Parameters<typeof concurrency.takePermit>) {
+          if (isRefused) return await concurrency.takePermit(...args);
+          isRefused = true;
+          throw refusal();
+        },
+      }),
+    },
+  });
+  const deliveries = [await addDelivery(), await addDelivery()];
+  start();
+  await untilGone(...deliveries);
+  expect(signals.named('job.interrupted')).toMatchObject([{ reason: 'unavailable' }]);
+  expect(signals.named('job.failed')).toEqual([]);
+  for (const delivery of deliveries) {
+    while ((await readRecord(delivery))?.status !== 'delivered') await immediate();
   }
 });
 

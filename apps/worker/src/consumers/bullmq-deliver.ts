@@ -10,7 +10,6 @@ import {
   parseDeliveryId,
 } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
-import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningBatches } from '@hookferry/core/queue/bullmq-running-batches';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
@@ -29,7 +28,7 @@ import {
   type TakenEntry,
   type TakenLane,
 } from './bullmq-owned-job';
-import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
+import { delayTooNew, giveJobBack } from './bullmq-put-back';
 
 export interface DeliveryWorkerParts extends OpenWorkerParts {
   readonly attemptParts: AttemptParts;
@@ -83,7 +82,7 @@ async function takeJob(
   abortSignal: AbortSignal,
 ): Promise<JobEnd> {
   await delayTooNew(job, token, parts.emit);
-  const result = await runJob(parts, job, token, abortSignal);
+  const result = await runJob(parts, job, abortSignal);
   switch (result.kind) {
     case 'done':
       return result;
@@ -99,17 +98,16 @@ async function takeJob(
 async function runJob(
   parts: ShardParts,
   job: Job<DeliveryJob>,
-  token: string | undefined,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  const { placement, shard, worker, emit } = parts;
+  const { placement, shard, worker } = parts;
   const owned = worker.ownedOf(job);
   const { batch, lane } = owned;
-  if (batch) return await runBatch(parts, owned, batch, token, abortSignal);
-  if (lane) return await runLane(parts, owned, lane, token, abortSignal);
+  if (batch) return await runBatch(parts, owned, batch, abortSignal);
+  if (lane) return await runLane(parts, owned, lane, abortSignal);
   const run = readRun(parts, owned);
-  if (placement.isInHomeShard(run, shard)) return await attempt(parts, job, run, abortSignal);
-  return await orTryAgainSoon(() => moveJob(parts, run), job, token, emit);
+  if (placement.isInHomeShard(run, shard)) return await attempt(parts, run, abortSignal);
+  return (await placement.moveHome(run)) ? DONE : MOVE_LATER;
 }
 
 // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
@@ -132,22 +130,18 @@ async function runLane(
   parts: ShardParts,
   owned: OwnedJob,
   { head, owned: lane }: TakenLane,
-  token: string | undefined,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  const { placement, shard, emit } = parts;
-  const { job } = owned;
+  const { placement, shard } = parts;
   if (!hasEvent(head)) return DONE;
-  if (!placement.isInHomeShard(lane, shard)) {
-    return await orTryAgainSoon(() => moveLane(parts, owned, lane, head), job, token, emit);
-  }
+  if (!placement.isInHomeShard(lane, shard)) return await moveLane(parts, owned, lane, head);
   if (head.turn === 'behind_event' && !head.isInBatches) return { kind: 'later', delayMs: BEHIND_MS };
   const waits = !head.isInBatches && !head.hadBegun && !placement.isStable;
   if (waits && (await isBehindElsewhere(parts, head, lane))) {
     return { kind: 'later', delayMs: BEHIND_MS };
   }
   const run = laneRunOf(owned, lane, head, new JobBatch(owned, placement.isStable), owned.texts);
-  return await attempt(parts, job, run, abortSignal);
+  return await attempt(parts, run, abortSignal);
 }
 
 function hasEvent(head: TakenLane['head']): head is TakenEntry {
@@ -169,28 +163,17 @@ async function runBatch(
   parts: ShardParts,
   owned: OwnedJob,
   { members, owned: itself }: TakenBatch,
-  token: string | undefined,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  const { attemptParts, placement, shard, emit } = parts;
+  const { attemptParts, placement, shard } = parts;
   const batch = new JobBatch(owned, true);
   const isHome = placement.isInHomeShard(itself, shard);
-  if (isHome && placement.isStable) {
-    return await orWhenReadable(parts, owned.job, () => deliverBatchAgain(attemptParts, batch, abortSignal));
-  }
+  if (isHome && placement.isStable) return await deliverBatchAgain(attemptParts, batch, abortSignal);
   // While queues are split again, each delivery goes by itself: another shard may have it too.
   const end = { kind: isHome ? 'alone' : 'done' } as const;
-  const endAll = () => parts.atomic(batch.stepsToEnd(members.map(({ eventId }) => ({ eventId, end }))));
-  if (isHome) {
-    await endAll();
-    return DONE;
-  }
-  const move = async () => {
-    if (!(await moveMembers(parts, batch))) return MOVE_LATER;
-    await endAll();
-    return DONE;
-  };
-  return await orTryAgainSoon(move, owned.job, token, emit);
+  if (!isHome && !(await moveMembers(parts, batch))) return MOVE_LATER;
+  await parts.atomic(batch.stepsToEnd(members.map(({ eventId }) => ({ eventId, end }))));
+  return DONE;
 }
 
 /** Gives whether all have jobs in their home shard, so that the batch may go. */
@@ -215,7 +198,6 @@ async function moveLane(
 
 async function attempt(
   parts: ShardParts,
-  job: Job<DeliveryJob>,
   run: DeliveryRun,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
@@ -227,28 +209,6 @@ async function attempt(
   const claiming = placement.isStable
     ? attemptParts
     : { ...attemptParts, claim, joinElsewhere, hasTurnElsewhere };
-  return await orWhenReadable(parts, job, async () => {
-    const result = await claim(run, () => deliver(claiming, run, abortSignal));
-    return result === 'elsewhere' ? ELSEWHERE : result;
-  });
-}
-
-// Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.
-async function orWhenReadable(
-  { emit }: ShardParts,
-  job: Job<DeliveryJob>,
-  deliverNow: () => Promise<DeliverResult>,
-): Promise<DeliverResult> {
-  try {
-    return await deliverNow();
-  } catch (error) {
-    if (!isUnreadableSecret(error)) throw error;
-    const reason = 'secret_unreadable';
-    emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', reason, error });
-    return { kind: 'later', delayMs: UNREADABLE_SECRET_DELAY_MS };
-  }
-}
-
-async function moveJob({ placement }: ShardParts, run: DeliveryRun): Promise<DeliverResult> {
-  return (await placement.moveHome(run)) ? DONE : MOVE_LATER;
+  const result = await claim(run, () => deliver(claiming, run, abortSignal));
+  return result === 'elsewhere' ? ELSEWHERE : result;
 }

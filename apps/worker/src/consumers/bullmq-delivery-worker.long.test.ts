@@ -21,6 +21,7 @@ import { setOnce } from '@hookferry/core/testing/set-once.script';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
+import { ReplyError } from 'ioredis';
 import { SharedCapacity } from '../capacity';
 import { JobBatch } from './bullmq-delivery-runs';
 import { DeliveryWorker } from './bullmq-delivery-worker';
@@ -32,6 +33,9 @@ afterEach(closeAll);
 
 // Waiting for a lock to expire would run into the time-out of the test.
 const LOCK_MS = 120_000;
+// BullMQ's scores of delayed jobs: see its `moveToDelayed` script.
+const DUE_UNITS_A_MS = 0x1000;
+
 const DONE: JobEnd = { kind: 'done' };
 const DELAYED: JobEnd = { kind: 'delayed', delayMs: 60_000, failure: 'http_5xx' };
 
@@ -45,7 +49,7 @@ interface Scene {
 type Run = (job: Job<DeliveryJob>, scene: Scene) => Promise<JobEnd>;
 
 /** A worker on a queue of its own, at one job after the other. It is not started. */
-async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } = {}) {
+async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1, clock = systemClock } = {}) {
   const { url, client } = willClose(await openTestRedis());
   const proxy = willClose(await startRedisProxy(url));
   const redis = connectRedis({ url: proxy.url, role: 'working', name: 'test', emit: () => {} });
@@ -80,13 +84,13 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       ),
       drainDelay: 3_600,
       lockDuration: lockDurationMs,
-      runningJobs: new RunningJobs(redis, shard, lockDurationMs),
+      runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock),
       runningLanes: new RunningLanes(redis, shard),
       besideLanes: new BesideLanes(redis),
       runningBatches: new RunningBatches(redis, shard, lockDurationMs),
       // Delayed jobs stay where they are.
       dueDeliveries: fake<DueDeliveries>({ start() {}, expect() {}, stop: async () => {} }),
-      clock: systemClock,
+      clock,
     },
   );
   worker.on('error', () => {});
@@ -112,6 +116,37 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
     },
   };
 }
+
+describe('a run that throws', () => {
+  it('is due again by the clock that all processes share, whatever that of this machine says', async () => {
+    const isAheadMs = 7_200_000;
+    const clock = () => systemClock() - isAheadMs;
+    const fail = async () => {
+      throw new Error('a bug');
+    };
+    const { client, queue, worker, add, untilEnded } = await arrange(fail, { clock });
+    await add('one');
+    const hasEnded = untilEnded(1);
+    worker.start();
+    await hasEnded;
+    const score = Number(await client.zscore(queue.toKey('delayed'), 'one'));
+    expect(score / DUE_UNITS_A_MS).toBeLessThanOrEqual(clock() + 5_000);
+  });
+
+  it('begins again a second later, as if it had not been, when Redis has refused the end of its job', async () => {
+    const { queue, worker, failures, add, untilEnded } = await arrange(async () => {
+      throw new ReplyError('READONLY You can’t write against a read only replica.');
+    });
+    await add('one');
+    const hasEnded = untilEnded(1);
+    worker.start();
+    await hasEnded;
+    expect(failures).toHaveLength(1);
+    const [delayed] = await queue.getDelayed();
+    expect(delayed).toMatchObject({ attemptsMade: 0, stacktrace: [] });
+    expect(delayed?.delay).toBeLessThan(2_000);
+  });
+});
 
 describe('a run that has recorded nothing', () => {
   it('has its job ended by its result, and the next one begun', async () => {

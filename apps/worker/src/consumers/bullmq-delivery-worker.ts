@@ -1,4 +1,5 @@
 import type { JobEnd } from '@hookferry/core/domain/delivery';
+import type { Clock } from '@hookferry/core/platform/clock';
 import type { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import type { Taken } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { DeliveryJob } from '@hookferry/core/queue/delivery-job';
@@ -11,6 +12,7 @@ import {
   WaitingError,
 } from 'bullmq';
 import { type NextJob, OwnedJob, type OwnedJobParts } from './bullmq-owned-job';
+import { interruptionOf } from './bullmq-put-back';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export type DeliveryWorkerOptions = BullmqWorkerOptions &
@@ -57,6 +59,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       disown: (jobId) => this.disown(jobId),
       goOnAs: (job, jobId) => this.goOnAs(job, jobId),
     };
+    this.#delayByClock(clock);
   }
 
   override start(): void {
@@ -80,6 +83,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   #mayTake(): NextJob {
     if (this.closing || this.paused) return 'nothing';
     return this.isLoopWaiting ? 'this_lane' : 'a_job';
+  }
+
+  // BullMQ itself counts a delay by the clock of this machine. These jobs are taken by that of Redis, maybe by another process.
+  #delayByClock(clock: Clock): void {
+    const { backend } = this;
+    const moveToDelayed = backend.moveToDelayed.bind(backend);
+    backend.moveToDelayed = (jobId, _now, ...delay) => moveToDelayed(jobId, clock(), ...delay);
   }
 
   // One for each job: a job that was given back, since nobody knew of it, may come again, and is then another
@@ -123,8 +133,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job: Job<DeliveryJob, JobEnd>,
   ): Promise<Job<DeliveryJob, JobEnd>> {
     const owned = this.ownedOf(job);
-    const steps = owned.stepsToEnd(end, true);
-    if (steps.length > 0) await this.atomic(steps);
+    await this.#end(owned, end);
     this.emit('completed', job, end, 'active');
     return this.#open(owned.taken) as Job<DeliveryJob, JobEnd>;
   }
@@ -136,14 +145,22 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     token: string,
   ): Promise<Job<DeliveryJob, JobEnd>> {
     const owned = this.ownedOf(job);
-    if (!owned.hasEnded) {
-      if (await owned.fail(error, this.#isForGood(error, job))) {
-        return undefined as unknown as Job<DeliveryJob, JobEnd>;
-      }
-      return await super.handleFailed(error, job, token, () => false);
+    // By an end of its own: jobs of lanes and batches must not be delayed past what they own. Its next run finds what is recorded.
+    const interruption = interruptionOf(error);
+    if (interruption) await this.#end(owned, { kind: 'delayed', delayMs: interruption.delayMs });
+    if (owned.hasEnded) {
+      this.emit('failed', job, error, 'active');
+      return this.#open(owned.taken) as Job<DeliveryJob, JobEnd>;
     }
-    this.emit('failed', job, error, 'active');
-    return this.#open(owned.taken) as Job<DeliveryJob, JobEnd>;
+    if (await owned.fail(error, this.#isForGood(error, job))) {
+      return undefined as unknown as Job<DeliveryJob, JobEnd>;
+    }
+    return await super.handleFailed(error, job, token, () => false);
+  }
+
+  async #end(owned: OwnedJob, end: JobEnd): Promise<void> {
+    const steps = owned.stepsToEnd(end, true);
+    if (steps.length > 0) await this.atomic(steps);
   }
 
   /** As BullMQ decides it. */

@@ -7,6 +7,7 @@ import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import type { MinimalJob, Processor } from 'bullmq';
 import { ReplyError } from 'ioredis';
 import type { SharedCapacity } from '../capacity';
+import { interruptionOf } from './bullmq-put-back';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface OpenWorkerParts {
@@ -110,13 +111,11 @@ export function announceFailures<Data, Result>(worker: BullmqWorker<Data, Result
     awaySince = undefined;
   };
   worker.on('failed', (job, error) => {
+    const jobId = job?.id ?? '';
     // BullMQ has set the time of its end by then, unless it runs it again.
-    emit({
-      name: 'job.failed',
-      queue,
-      jobId: job?.id ?? '',
-      error,
-      isForGood: job?.finishedOn !== undefined,
-    });
+    const isForGood = job?.finishedOn !== undefined;
+    const interruption = isForGood ? undefined : interruptionOf(error);
+    if (interruption) emit({ name: 'job.interrupted', queue, jobId, reason: interruption.reason, error });
+    else emit({ name: 'job.failed', queue, jobId, error, isForGood });
   });
 }

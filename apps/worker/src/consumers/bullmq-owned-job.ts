@@ -12,7 +12,6 @@ import type { BesideLanes } from '@hookferry/core/endpoints/admission/redis-besi
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { type Atomic, mapReply } from '@hookferry/core/platform/redis-atomic';
-import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import type { Guard } from '@hookferry/core/platform/redis-lua';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
@@ -396,7 +395,7 @@ export function isRecent(texts: DeliveryTexts | undefined): texts is DeliveryTex
 
 // Others of its lane need not wait for what is wrong with it: it fails with a job of its own.
 function isOfDelivery(error: Error): boolean {
-  return !(error instanceof DelayedError || error instanceof WaitingError || isUnavailable(error));
+  return !(error instanceof DelayedError || error instanceof WaitingError);
 }
 
 function endingHead({ eventId, request }: TakenHead) {

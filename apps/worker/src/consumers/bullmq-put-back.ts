@@ -80,21 +80,25 @@ export async function orTryAgainSoon<Result>(
     return await work();
   } catch (error) {
     if (error instanceof UnrecoverableError || error instanceof DelayedError) throw error;
-    const reason = reasonOf(error);
+    const { reason, delayMs } = interruptionOf(error) ?? { reason: 'other', delayMs: longerEachTime(job) };
     emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', reason, error });
-    return await delayJob(job, token, delayAfter(reason, error, job));
+    return await delayJob(job, token, delayMs);
   }
 }
 
-function reasonOf(error: unknown): InterruptionReason {
-  if (isUnreadableSecret(error)) return 'secret_unreadable';
-  return error instanceof AppError || isUnavailable(error) ? 'unavailable' : 'other';
+/** Why a job could not be done now, and for how long it waits. */
+export interface Interruption {
+  readonly reason: InterruptionReason;
+  readonly delayMs: number;
 }
 
-function delayAfter(reason: InterruptionReason, error: unknown, job: Job): number {
-  if (reason === 'secret_unreadable') return UNREADABLE_SECRET_DELAY_MS;
-  if (reason === 'other') return longerEachTime(job);
-  return (error instanceof AppError ? error.retryAfterMs : undefined) ?? SOON_MS;
+/** @returns `undefined` after a bug. */
+export function interruptionOf(error: unknown): Interruption | undefined {
+  if (isUnreadableSecret(error)) {
+    return { reason: 'secret_unreadable', delayMs: UNREADABLE_SECRET_DELAY_MS };
+  }
+  if (error instanceof AppError) return { reason: 'unavailable', delayMs: error.retryAfterMs ?? SOON_MS };
+  return isUnavailable(error) ? { reason: 'unavailable', delayMs: SOON_MS } : undefined;
 }
 
 const FIRST_DELAY_MS = 1_000;
@@ -122,4 +126,4 @@ export async function delayTooNew(job: Job, token: string | undefined, emit: Emi
  * repair the record. Until then a job must not use up its starts, of which `bullmq-open-worker.ts` allows a
  * number: this makes them last a week.
  */
-export const UNREADABLE_SECRET_DELAY_MS = 60_000;
+const UNREADABLE_SECRET_DELAY_MS = 60_000;

@@ -17,9 +17,9 @@ import {
   DONE,
   hasChanged,
   letGo,
-  passOn,
   putOffUnsent,
   resultOf,
+  wakeOthers,
   withdraw,
 } from './end-run';
 import { lookOutside } from './lane';
@@ -98,7 +98,7 @@ export async function deliverBatchAgain(
   const steps = batch.stepsToEnd([...ends].map(([eventId, end]) => ({ eventId, end })));
   if (steps.length > 0) await parts.atomic(steps);
   const [first] = runs;
-  if (!primary && first) passOn(parts, first);
+  if (!primary && first) wakeOthers(parts, first);
   return DONE;
 }
 
@@ -205,7 +205,7 @@ class Batch {
     if (result) return result;
     // Nothing was sent.
     const areAllOver = [...this.ends.values()].every(({ kind }) => kind === 'done');
-    if (prepared.length === 0 && areAllOver) passOn(parts, this.primary.run);
+    if (prepared.length === 0 && areAllOver) wakeOthers(parts, this.primary.run);
     return await this.#finish();
   }
 

@@ -69,7 +69,7 @@ export async function coalesce(
   }
   const { kind } = await endUnsent(parts, ready, { kind: 'superseded', by: coalesced.by });
   if (kind === 'changed') return AGAIN_AT_ONCE;
-  passOn(parts, ready.run);
+  wakeOthers(parts, ready.run);
   return DONE;
 }
 
@@ -77,7 +77,7 @@ export async function coalesce(
  * Nothing is sent for a delivery that may have been released: the next held ones go at once, in its place. Only an attempt
  * would wake them up otherwise.
  */
-export function passOn(
+export function wakeOthers(
   { releaser }: AttemptParts,
   { accountId, endpointId, hasWaited, lane }: DeliveryRun,
 ): void {

@@ -1,6 +1,6 @@
 import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
 import { type Endpoint, findLane, type LaneName, lineOfLane, placeInOrder } from '../domain/endpoint';
-import { AGAIN_AT_ONCE, type DeliverResult, DONE, passOn } from './end-run';
+import { AGAIN_AT_ONCE, type DeliverResult, DONE, wakeOthers } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
 import { endUnsent, isGone, type LoadedDelivery, loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
@@ -33,7 +33,7 @@ export async function takeTurn(
     const place = endpoint.ordering === 'none' ? 'in_batches' : inOrder;
     const hasJoined = lane && (await run.joinLane?.(lane, await placeOf(parts, ready, lane), place)) === true;
     if (!hasJoined) return ready;
-    passOn(parts, run);
+    wakeOthers(parts, run);
     return DONE;
   }
   if (endpoint.ordering === 'none') return ready;

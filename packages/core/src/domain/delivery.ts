@@ -189,7 +189,7 @@ export interface LaneRun {
   /**
    * - `first`: its turn has begun.
    * - `behind_event`: an older event may still bring a delivery.
-   * - `behind_job`: an older delivery has a job of its own, since it failed for good or is of a version before, and is in the
+   * - `behind_job`: an older delivery has a job of its own, since that failed for good or is of a version before, and is in the
    *   order that these keep.
    * - `unknown`: whoever runs it has to look, and then to ask for its turn.
    */

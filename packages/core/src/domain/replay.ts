@@ -11,7 +11,7 @@ export const replayIdSchema = z
 export type ReplayId = z.infer<typeof replayIdSchema>;
 
 /**
- * Which events of the time range a replay sends. `failed`: those whose delivery failed for good. `pending`:
+ * Which events of the time range a replay sends. `failed`: those whose delivery is exhausted or was aborted. `pending`:
  * those whose delivery waits for a retry, which comes now. `missing`: those that the endpoint subscribes to
  * but has no delivery of. `all`: every one that it subscribes to, including those it has accepted.
  */

@@ -315,7 +315,7 @@ export async function explainHold(
   };
 }
 
-/** All of a lane may wait for a delivery with a job, which has failed for good. */
+/** All of a lane may wait for a delivery with a job of its own, a dead letter. */
 function isBehindJob({ isHeld, holds }: LaneStanding): boolean {
   return isHeld && holds.at(-1)?.reason === 'ordering';
 }

@@ -136,19 +136,24 @@ function find_request(base, endpoint, event)
   return reply { is_placed = lane and true, request = lane and redis.call('HGET', carried_of(shard, lane), event) }
 end
 
---- Whether a delivery is here, and no worker has it. Then nothing can take it away from here: what takes its lock after this finds
---- the delivery locked where it comes from.
+--- Those of some deliveries of an endpoint that are here, and that no worker has. Then nothing can take them away from here: what takes
+--- their lock after this finds them locked where they come from.
 ---@key base                    the prefix of the jobs' keys
 ---@param endpoint EndpointId
----@param event EventId
----@return boolean
-function is_idle(base, endpoint, event)
-  local shard, own = shard_of(base), delivery_job(event, endpoint)
-  local job, lane = finder_of(shard, endpoint)(event)
-  for _, id in ipairs { own, job, lane_job(lane or endpoint) } do
-    if redis.call('EXISTS', shard.base .. id .. ':lock') == 1 then return false end
+---@param of_events EventId[]
+---@return EventId[]
+function find_idle(base, endpoint, of_events)
+  local shard, idle = shard_of(base), {}
+  local find = finder_of(shard, endpoint)
+  for _, event in ipairs(of_events) do
+    local own, job, lane = delivery_job(event, endpoint), find(event)
+    local is_placed, is_locked = lane or job ~= own or redis.call('EXISTS', shard.base .. own) == 1, false
+    for _, id in ipairs { own, job, lane_job(lane or endpoint) } do
+      is_locked = is_locked or redis.call('EXISTS', shard.base .. id .. ':lock') == 1
+    end
+    if is_placed and not is_locked then idle[#idle + 1] = event end
   end
-  return (lane or job ~= own or redis.call('EXISTS', shard.base .. own) == 1) and true
+  return idle
 end
 
 --- Puts a delivery's job back, if that has failed for good, or that of its lane: as if it had never run, at its position in the

@@ -24,10 +24,10 @@ import {
   endDelays,
   findDelayed,
   findHeads,
+  findIdle,
   findRequest,
   findRunning,
   findTogether,
-  isIdle,
   putBackFailed,
   removeIdle,
 } from './bullmq-delivery-shard.script';
@@ -201,9 +201,9 @@ export class DeliveryShard {
     return { entries, areMore };
   }
 
-  /** Whether it is here, and no worker has it. Then nothing can take it away from here. */
-  async stays({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
-    return await isIdle({ base: this.#jobs.base, endpoint: endpointId, event: eventId })(this.redis);
+  /** Those of some deliveries of an endpoint that are here, and that no worker has. Then nothing can take them away from here. */
+  async findIdle(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    return await findIdle(this.#ofEndpoint(endpointId, eventIds))(this.redis);
   }
 
   /** End the delays of the jobs of some deliveries of an endpoint, of their batches, or of their lanes: see `DeliveryQueue`. */

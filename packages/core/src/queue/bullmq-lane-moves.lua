@@ -76,7 +76,7 @@ end
 ---@param events EventId[]
 ---@param behind text[]          the hold of each, if it waits behind another one
 ---@param was_held boolean
----@param failure text?          why the head has failed for good
+---@param failure text?          why the head becomes a dead letter
 ---@return boolean              whether the lane was still the worker's
 function leave_lane(base, token, account, name, events, behind, was_held, failure)
   local shard = shard_of(base)

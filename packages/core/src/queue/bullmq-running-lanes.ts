@@ -189,7 +189,7 @@ export class RunningLanes {
   }
 
   /**
-   * The head has failed for good: it gets a job of its own, which fails when it is taken, and the lane goes on.
+   * The run of the head has failed for good: the head gets a job of its own, which fails when it is taken, and the lane goes on.
    *
    * @returns whether the lane was still this worker's.
    */

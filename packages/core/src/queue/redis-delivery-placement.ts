@@ -14,6 +14,8 @@ import type { ShardsInForce } from './shards-in-force';
 // Longer than an attempt takes. It expires only when a process ends in the middle of an attempt, and then
 // matters only for a job in another shard.
 const CLAIM_MS = 120_000;
+// As long as a worker needs to find out that what it has just taken is still elsewhere, and to put it off.
+const ASKED_AT_MOST = 20;
 
 /**
  * Whether a delivery's job may run where it is, and its way home. While the queues are being split again a delivery may have
@@ -97,7 +99,7 @@ export class DeliveryPlacement {
     const home = this.#homeOf(delivery.endpointId);
     if ((await home.addJobs([delivery])(this.redis)) === 1) return true;
     await home.putBackFailed(delivery);
-    return await home.stays(delivery);
+    return (await idleAt(home, delivery.endpointId, [delivery.eventId])).length > 0;
   }
 
   /**
@@ -126,8 +128,11 @@ export class DeliveryPlacement {
     if (!(await home.addEntries(added, { ...turn, sent, only: 'if_idle' })(this.redis))) return [];
     const requested = entries.filter(({ request }) => request !== undefined);
     await Promise.all(requested.map(({ eventId }) => home.putBackFailed({ endpointId, eventId })));
-    const stay = await Promise.all(entries.map(({ eventId }) => home.stays({ endpointId, eventId })));
-    return entries.filter((_entry, i) => stay[i]).map(({ eventId }) => eventId);
+    return await idleAt(
+      home,
+      endpointId,
+      entries.map(({ eventId }) => eventId),
+    );
   }
 
   /**
@@ -170,5 +175,17 @@ export class DeliveryPlacement {
     } finally {
       await releaseDelivery(claim)(this.redis);
     }
+  }
+}
+
+/** Those that stay at home. A worker may have taken them as soon as they came there: it finds that they are here, and puts them off. */
+async function idleAt(
+  home: DeliveryShard,
+  endpointId: EndpointId,
+  eventIds: readonly EventId[],
+): Promise<readonly EventId[]> {
+  for (let asked = 1; ; asked += 1) {
+    const idle = await home.findIdle(endpointId, eventIds);
+    if (idle.length > 0 || eventIds.length === 0 || asked === ASKED_AT_MOST) return idle;
   }
 }
