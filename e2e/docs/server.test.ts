@@ -493,9 +493,7 @@ describe('a server that was set up by the page', () => {
     const page = await readPage('server.md');
     const args = /hookferry-admin (keys create [^)]*)\)/.exec(page)?.[1]?.split(' ') ?? [];
     const own = { authorization: `Bearer ${(await runAdmin(...args)).trim()}` };
-    const paths = [...page.matchAll(/^curl .*https:\/\/\$name(\/\S+)/gm)].map(
-      ([, path = '']) => path,
-    );
+    const paths = [...page.matchAll(/^curl .*https:\/\/\$name(\/\S+)/gm)].map(([, path = '']) => path);
     // Each is asked of an API that is not there first, or second.
     const statuses = paths.map(async (path) => (await front.ask(path, own)).status);
     expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
