@@ -167,7 +167,7 @@ async function tokenSlow(scene: FaultScene): Promise<Strike> {
       ...toFindings(
         'an access token was used after its end',
         receiver.arrivals
-          .filter(({ expiredForMs }) => expiredForMs > 0)
+          .filter(({ expiredForMs }) => expiredForMs > UNDER_WAY_MS)
           .map(({ eventId, expiredForMs }) => `${eventId}: ${expiredForMs} ms later`),
       ),
     ];
